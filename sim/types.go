@@ -34,9 +34,14 @@ const (
 )
 
 // Speculative is speculative decoding: Draft tokens proposed a step, each accepted with probability Acceptance given the one before.
+//
+// A step yields (1 - a^(d+1)) / (1 - a) tokens a sequence on average (Leviathan et al. 2023, eq. 1). The simulator advances every
+// sequence by that expectation in each step, kept in 1/256 of a token, instead of drawing: over the tens to hundreds of steps of
+// an answer the draws average out, and time to the last token then costs no draw a token.
 type Speculative struct {
 	Draft      int
 	Acceptance float64
+	DraftCost  float64 // time and work to draft one token, as a share of a plain decode step of the target model
 }
 
 // Config is one replica to simulate.
@@ -49,12 +54,13 @@ type Config struct {
 
 // Options rule a run, not the system.
 type Options struct {
-	WarmupShare    float64 // share of the run left out of the figures; 0: the default of 0.05
+	WarmupShare    float64 // share of the run left out of the figures; 0: the default of 0.05; negative: none, see Finite
 	MaxRequests    int64   // stop admitting arrivals after so many; 0: when the source ends
 	HorizonNanos   int64   // stop at this time; 0: run until all is done
 	TimelinePoints int     // bound on the points of each timeline; 0: none are kept
 	KeepRequests   bool    // keep one Record a request in Result.Records
 	DisableLeap    bool    // walk step by step: the oracle
+	ExactRequests  int     // quantiles over requests are exact up to so many, from a histogram beyond; 0: 200,000
 }
 
 // Record is one request as measured.
@@ -63,7 +69,9 @@ type Record struct {
 	InputTokens, OutputTokens                           int32
 	CachedTokens                                        int32 // prompt tokens found in the prefix cache
 	Class                                               int32
+	Replica                                             int32
 	Outcome                                             Outcome
+	Reason                                              Reason
 	Preemptions                                         int32
 	ArrivalNanos, StartNanos, FirstTokenNanos, EndNanos int64
 }
@@ -74,10 +82,37 @@ type Outcome uint8
 // The outcomes.
 const (
 	Finished   Outcome = iota
-	Rejected           // queue full, or larger than the KV cache or the longest length
+	Rejected           // see its Reason
 	TimedOut           // the client gave up
 	Unfinished         // still in flight when the run stopped
 )
+
+// Reason says why a request was rejected.
+type Reason uint8
+
+// The reasons.
+const (
+	Accepted    Reason = iota
+	QueueFull          // as many requests waited as QueueLimit allows
+	TooLong            // input + output exceed MaxModelLen
+	OverKVCache        // input + output need more blocks than the KV pool has
+	OverBudget         // without chunked prefill, the prompt exceeds MaxBatchedTokens
+)
+
+// String says the reason in words.
+func (r Reason) String() string {
+	switch r {
+	case QueueFull:
+		return "queue full"
+	case TooLong:
+		return "input + output exceed the longest model length"
+	case OverKVCache:
+		return "input + output exceed the KV cache"
+	case OverBudget:
+		return "prompt exceeds the token budget of a step and chunked prefill is off"
+	}
+	return "accepted"
+}
 
 // Distribution is a measured distribution over requests (ITL: over gaps). Seconds, or what the field's name says.
 type Distribution struct {
@@ -96,26 +131,43 @@ const (
 	Stable       Verdict = "stable"
 	Unstable     Verdict = "unstable"      // the backlog grows: no latency is reported
 	NotConverged Verdict = "not-converged" // stable so far, but too short for the precision asked
+	Finite       Verdict = "finite"        // WarmupShare < 0: the whole of a finite job was measured, no steady state is claimed
 )
 
-// Result is what one run of one replica (or fleet) measured after warm-up. It is plain data.
+// Result is what one run of one replica (or fleet) measured. It is plain data. Counts are of the whole run, so that they balance;
+// latencies are of the requests that arrived in the measured window, and rates, means, work and energy are of that window.
 type Result struct {
-	Verdict                                                                Verdict
-	BacklogSlope                                                           float64 // requests a second by which the backlog grows, when unstable
-	Warnings                                                               []string
-	Arrived, Finished, Rejected, TimedOut, Unfinished, Preemptions, Steps  int64
-	InputTokens, CachedInputTokens, OutputTokens                           int64
-	Seconds                                                                float64 // measured window, warm-up excluded
-	BusySeconds                                                            float64
-	TTFT, TPOT, ITL, E2E, QueueWait                                        Distribution
-	MeanBatch, MeanRunning, MeanWaiting                                    float64
-	MeanKVShare, MaxKVShare                                                float64
-	FLOPs, Bytes, Joules                                                   float64 // in the measured window; Joules include idle draw
-	RequestsPerSecond, OutputTokensPerSecond, GoodputPerSecond, Attainment float64
-	SLAMet                                                                 bool
-	Violations                                                             []string // limits not met, in words
-	Timelines                                                              []Timeline
-	Records                                                                []Record
+	Verdict      Verdict
+	BacklogSlope float64 // requests a second by which the backlog grows, when unstable
+	Warnings     []string
+
+	// Counts of the whole run: Arrived = Finished + Rejected + TimedOut + Unfinished.
+	Arrived, Finished, Rejected, TimedOut, Unfinished, Preemptions, Steps int64
+	RejectedFor                                                           map[string]int64 `json:",omitempty"` // Rejected by reason
+	InputTokens, CachedInputTokens, OutputTokens                          int64            // of finished requests
+
+	Seconds, WarmupSeconds, RunSeconds float64 // the measured window, what went before it, and the whole run
+	BusySeconds                        float64 // in the window, all replicas together
+	Utilisation                        float64 // BusySeconds / (Seconds x replicas)
+	MeasuredRequests                   int64   // requests that arrived in the window
+
+	TTFT, TPOT, ITL, E2E, QueueWait Distribution
+	MeanBatch                       float64 // sequences in a step, over steps
+	MeanRunning, MeanWaiting        float64 // requests, over time, all replicas together
+	MeanKVShare, MaxKVShare         float64 // blocks held over blocks in the pool, over busy time
+	PrefixHitRate                   float64 // CachedInputTokens / InputTokens
+	FLOPs, Bytes, Joules            float64 // in the window; Joules include idle draw
+	RequestsPerSecond               float64 // finished
+	InputTokensPerSecond            float64 // prompt tokens computed or found in the cache
+	OutputTokensPerSecond           float64
+	GoodputPerSecond, Attainment    float64 // requests that met every limit, a second and as a share of those offered
+	SLAMet                          bool
+	Violations                      []string // limits not met, in words
+	Timelines                       []Timeline
+	Records                         []Record
+
+	samples  *samples
+	replicas int
 }
 
 // Timeline is a quantity over time, thinned to a bounded number of points.

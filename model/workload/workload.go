@@ -12,6 +12,9 @@ type Request struct {
 	Session            int64 // 0: no session
 	TimeoutNanoseconds int64 // the client gives up this long after arrival; 0: never
 	Blocks             []PrefixBlock
+	// OutputKey is the key under which a later prompt (the next turn of a session) may hold the tokens generated for this
+	// request, as a block of OutputTokens right after this whole prompt; 0: no prompt ever does.
+	OutputKey uint64
 }
 
 // PrefixBlock names a run of prompt tokens that other requests may share, head to tail: equal keys at equal positions

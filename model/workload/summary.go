@@ -1,0 +1,122 @@
+package workload
+
+import "math"
+
+// Summary sums up the requests a workload makes.
+type Summary struct {
+	MeanInput, MeanOutput float64
+	P99Input, P99Output   float64
+	MaxInput, MaxOutput   int
+	MaxLength             int     // longest input + output of one request that can come
+	PrefixShare           float64 // share of input tokens that an endless prefix cache holds already
+}
+
+// summaryRequests are drawn, with a fixed seed, for the figures that have no closed form.
+const summaryRequests = 40_000
+
+// Summary returns the figures of the workload's requests, from 40,000 drawn ones; the longest lengths are those the
+// description allows.
+func (w *Workload) Summary() (*Summary, error) {
+	c, err := w.ready()
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.Source(SourceOptions{RequestsPerSecond: 1, Seed: 1, MaxRequests: summaryRequests})
+	if err != nil {
+		return nil, err
+	}
+	return c.summarise(s)
+}
+
+func (c *compiled) summarise(s Source) (*Summary, error) {
+	out := &Summary{}
+	feedback, _ := s.(Feedback)
+	seen := map[PrefixBlock]bool{}
+	var r Request
+	var in, outs []int32
+	var sumIn, sumOut, cached float64
+	for s.Next(&r) {
+		in, outs = append(in, r.InputTokens), append(outs, r.OutputTokens)
+		sumIn += float64(r.InputTokens)
+		sumOut += float64(r.OutputTokens)
+		out.MaxInput, out.MaxOutput = max(out.MaxInput, int(r.InputTokens)), max(out.MaxOutput, int(r.OutputTokens))
+		out.MaxLength = max(out.MaxLength, int(r.InputTokens)+int(r.OutputTokens))
+		cached += float64(prefixSeen(seen, r.Blocks))
+		if r.OutputKey != 0 {
+			seen[PrefixBlock{r.OutputKey, r.OutputTokens}] = true
+		}
+		if feedback != nil {
+			feedback.Done(&r, r.ArrivalNanoseconds)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	if n := float64(len(in)); n > 0 {
+		out.MeanInput, out.MeanOutput = sumIn/n, sumOut/n
+		out.P99Input, out.P99Output = quantileOf(in, 0.99), quantileOf(outs, 0.99)
+		out.PrefixShare = cached / sumIn
+	}
+	c.exactMeans(out)
+	for i := range c.classes {
+		k := &c.classes[i]
+		a, b := int(k.input.tokens(1)), int(k.output.tokens(1))
+		if k.sessions != nil {
+			out.MaxOutput = max(out.MaxOutput, b)
+			continue
+		}
+		out.MaxInput, out.MaxOutput, out.MaxLength = max(out.MaxInput, a), max(out.MaxOutput, b), max(out.MaxLength, a+b)
+	}
+	return out, nil
+}
+
+// exactMeans replaces the drawn means by integrals of the quantile functions where each request is drawn by itself.
+func (c *compiled) exactMeans(out *Summary) {
+	if c.hasSessions() || len(c.classes) == 0 {
+		return
+	}
+	in, outs, last := 0.0, 0.0, 0.0
+	for i := range c.classes {
+		share := c.cumulative[i] - last
+		last = c.cumulative[i]
+		in += share * c.classes[i].input.mean(true)
+		outs += share * c.classes[i].output.mean(true)
+	}
+	out.MeanInput, out.MeanOutput = in, outs
+}
+
+// prefixSeen returns how many head tokens are known already, and makes all blocks known.
+func prefixSeen(seen map[PrefixBlock]bool, blocks []PrefixBlock) int64 {
+	tokens, unbroken := int64(0), true
+	for _, b := range blocks {
+		if unbroken = unbroken && seen[b]; unbroken {
+			tokens += int64(b.Tokens)
+		}
+		seen[b] = true
+	}
+	return tokens
+}
+
+// MeanInput is the mean input tokens of a request.
+func (w *Workload) MeanInput() float64 {
+	return w.figure(func(s *Summary) float64 { return s.MeanInput })
+}
+
+// MeanOutput is the mean output tokens of a request.
+func (w *Workload) MeanOutput() float64 {
+	return w.figure(func(s *Summary) float64 { return s.MeanOutput })
+}
+
+// MaxLength is the longest input + output that can come.
+func (w *Workload) MaxLength() int {
+	return int(w.figure(func(s *Summary) float64 { return float64(s.MaxLength) }))
+}
+
+// figure returns one figure of the summary, NaN where the workload is not valid.
+func (w *Workload) figure(of func(*Summary) float64) float64 {
+	s, err := w.Summary()
+	if err != nil {
+		return math.NaN()
+	}
+	return of(s)
+}

@@ -1,0 +1,171 @@
+package cost
+
+import "fmt"
+
+// Input is a sized fleet and the traffic it serves, usually from a simulation.
+type Input struct {
+	Name         string `json:"name,omitempty"`
+	Chips        int    `json:"chips"`          // bought or rented, spares included
+	SpareChips   int    `json:"spare_chips"`    // of these: idle, kept for failures
+	ChipsPerNode int    `json:"chips_per_node"` // 0: one
+	Nodes        int    `json:"nodes"`          // 0: chips / chips per node, rounded up
+
+	// Power is what one serving chip draws, against the fleet's load as a share of Full; between points it is linear,
+	// beyond the last flat. A single point is a constant draw. It comes from simulated steps, caps and idle included.
+	Power              []PowerPoint `json:"power"`
+	NodeOverheadWatts  float64      `json:"node_overhead_watts"`            // drawn by a node beside its accelerators
+	SparesOff          bool         `json:"spares_off"`                     // spares draw nothing; else they idle
+	ProvisionedITWatts float64      `json:"provisioned_it_watts,omitempty"` // 0: chips at the highest point + overhead + network share
+
+	Mean Load `json:"mean"` // over the day, what users get; cost is spread over this
+	Peak Load `json:"peak"` // busiest
+	Full Load `json:"full"` // what the fleet holds within its SLA: 100 % utilisation. Zero: Peak
+
+	HourlyMultipliers []float64 `json:"hourly_multipliers,omitempty"` // 24, of Mean; none: flat
+	PrefillShare      float64   `json:"prefill_share,omitempty"`      // of busy chip-seconds that went to prefill, simulated; 0: unknown
+	RetryShare        float64   `json:"retry_share,omitempty"`        // of the work done that users never got: repeats and failures
+	Users             float64   `json:"users,omitempty"`              // monthly users, for $/user-month; 0: not asked
+
+	// ChipsByMonth and LoadByMonth replace the ramp of the assumptions: chips (spares in proportion) and the load as a
+	// multiple of Mean in each month of the horizon. Both empty, or both of the horizon's length.
+	ChipsByMonth []int     `json:"chips_by_month,omitempty"`
+	LoadByMonth  []float64 `json:"load_by_month,omitempty"`
+}
+
+// Load is a rate of traffic. InputTokens includes CachedInputTokens.
+type Load struct {
+	RequestsPerSecond     float64 `json:"requests_per_second"`
+	InputTokensPerSecond  float64 `json:"input_tokens_per_second"`
+	CachedTokensPerSecond float64 `json:"cached_input_tokens_per_second"`
+	OutputTokensPerSecond float64 `json:"output_tokens_per_second"`
+}
+
+// Times scales a load.
+func (l Load) Times(k float64) Load {
+	return Load{l.RequestsPerSecond * k, l.InputTokensPerSecond * k, l.CachedTokensPerSecond * k, l.OutputTokensPerSecond * k}
+}
+
+// Tokens are the tokens of so many seconds.
+func (l Load) Tokens(seconds float64) Tokens {
+	return Tokens{l.InputTokensPerSecond * seconds, l.CachedTokensPerSecond * seconds, l.OutputTokensPerSecond * seconds}
+}
+
+// rate is the measure of a load's size: requests, or tokens where requests are not given.
+func (l Load) rate(byRequests bool) float64 {
+	if byRequests {
+		return l.RequestsPerSecond
+	}
+	return l.InputTokensPerSecond + l.OutputTokensPerSecond
+}
+
+// PowerPoint is the draw of one serving chip at a share of the fleet's full load.
+type PowerPoint struct {
+	LoadShare    float64 `json:"load_share"`
+	WattsPerChip float64 `json:"watts_per_chip"`
+}
+
+// Check refuses an input out of range; months is the horizon.
+func (in Input) Check(months int) error {
+	switch {
+	case in.Chips < 1:
+		return fmt.Errorf("chips is %d; expected 1 or more", in.Chips)
+	case in.SpareChips < 0 || in.SpareChips >= in.Chips:
+		return fmt.Errorf("spare chips are %d; expected 0 to %d", in.SpareChips, in.Chips-1)
+	case in.ChipsPerNode < 0 || in.Nodes < 0:
+		return fmt.Errorf("chips per node is %d and nodes %d; expected 0 or more", in.ChipsPerNode, in.Nodes)
+	case !(in.NodeOverheadWatts >= 0) || !(in.ProvisionedITWatts >= 0):
+		return fmt.Errorf("node overhead is %g W and provisioned IT power %g W; expected 0 or more", in.NodeOverheadWatts, in.ProvisionedITWatts)
+	case !(in.PrefillShare >= 0 && in.PrefillShare <= 1):
+		return fmt.Errorf("prefill share is %g; expected 0 to 1", in.PrefillShare)
+	case !(in.RetryShare >= 0 && in.RetryShare < 1):
+		return fmt.Errorf("retry share is %g; expected 0 to below 1", in.RetryShare)
+	}
+	for i, p := range in.Power {
+		if !(p.WattsPerChip >= 0) || !(p.LoadShare >= 0) || (i > 0 && p.LoadShare <= in.Power[i-1].LoadShare) {
+			return fmt.Errorf("power point %d is %g W at load share %g; expected rising shares and 0 W or more", i, p.WattsPerChip, p.LoadShare)
+		}
+	}
+	for _, l := range []struct {
+		name string
+		Load
+	}{{"mean", in.Mean}, {"peak", in.Peak}, {"full", in.Full}} {
+		if err := l.check(); err != nil {
+			return fmt.Errorf("%s load: %w", l.name, err)
+		}
+	}
+	if in.Mean.InputTokensPerSecond+in.Mean.OutputTokensPerSecond <= 0 {
+		return fmt.Errorf("mean load has no tokens: there is nothing to spread the cost over")
+	}
+	if (len(in.ChipsByMonth) != 0 || len(in.LoadByMonth) != 0) && (len(in.ChipsByMonth) != months || len(in.LoadByMonth) != months) {
+		return fmt.Errorf("chips by month (%d) and load by month (%d) must both have the horizon's %d months", len(in.ChipsByMonth), len(in.LoadByMonth), months)
+	}
+	for i, c := range in.ChipsByMonth {
+		if c < 0 || !(in.LoadByMonth[i] >= 0) {
+			return fmt.Errorf("month %d: %d chips at %g of the load; expected 0 or more", i+1, c, in.LoadByMonth[i])
+		}
+	}
+	return checkHourly("hourly multipliers", in.HourlyMultipliers)
+}
+
+func (l Load) check() error {
+	if !(l.RequestsPerSecond >= 0) || !(l.InputTokensPerSecond >= 0) || !(l.OutputTokensPerSecond >= 0) || !(l.CachedTokensPerSecond >= 0) {
+		return fmt.Errorf("rates are %+v; expected 0 or more", l)
+	}
+	if l.CachedTokensPerSecond > l.InputTokensPerSecond {
+		return fmt.Errorf("cached input %g tokens/s exceeds input %g: input includes cached", l.CachedTokensPerSecond, l.InputTokensPerSecond)
+	}
+	return nil
+}
+
+// watts interpolates the draw of one serving chip at a share of full load.
+func (in Input) watts(share float64) float64 {
+	n := len(in.Power)
+	if n == 0 {
+		return 0
+	}
+	if share <= in.Power[0].LoadShare {
+		return in.Power[0].WattsPerChip
+	}
+	for i := 1; i < n; i++ {
+		a, b := in.Power[i-1], in.Power[i]
+		if share <= b.LoadShare {
+			t := (share - a.LoadShare) / (b.LoadShare - a.LoadShare)
+			return a.WattsPerChip + t*(b.WattsPerChip-a.WattsPerChip)
+		}
+	}
+	return in.Power[n-1].WattsPerChip
+}
+
+func (in Input) nodes(chips float64) float64 {
+	if chips <= 0 {
+		return 0
+	}
+	if in.Nodes > 0 {
+		return float64(in.Nodes) * chips / float64(in.Chips)
+	}
+	per := max(1, in.ChipsPerNode)
+	return float64((int(chips) + per - 1) / per)
+}
+
+// full is what counts as 100 %: Full, or else Peak, or else Mean.
+func (in Input) full() Load {
+	byRequests := in.Mean.RequestsPerSecond > 0
+	for _, l := range []Load{in.Full, in.Peak} {
+		if l.rate(byRequests) > 0 {
+			return l
+		}
+	}
+	return in.Mean
+}
+
+// itWatts is the power to provision for chips: highest draw, node overhead, network share.
+func (in Input) itWatts(chips float64, networkShare float64) float64 {
+	if in.ProvisionedITWatts > 0 {
+		return in.ProvisionedITWatts * chips / float64(in.Chips)
+	}
+	highest := 0.0
+	for _, p := range in.Power {
+		highest = max(highest, p.WattsPerChip)
+	}
+	return (chips*highest + in.nodes(chips)*in.NodeOverheadWatts) * (1 + networkShare)
+}

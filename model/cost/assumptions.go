@@ -17,6 +17,7 @@ const (
 
 // Assumptions are what things cost. The zero value is not usable; start from Default. Shares are of 1, money is US dollars.
 type Assumptions struct {
+	AsOf          string  `toml:"as_of" json:"as_of,omitempty"`           // YYYY-MM-DD at which prices are judged stale; empty: not judged
 	Ownership     string  `toml:"ownership" json:"ownership"`             // "buy" or "rent"
 	HorizonMonths int     `toml:"horizon_months" json:"horizon_months"`   // 1 to 240
 	HoursPerMonth float64 `toml:"hours_per_month" json:"hours_per_month"` // 730, or 720 where a table counts 30 days
@@ -130,6 +131,17 @@ func Default() Assumptions {
 			BandwidthUSDPerMonth: none, TaxShare: none,
 		},
 	}
+}
+
+// Clone is a copy that shares no memory with a, so that decoding over it leaves a alone.
+func (a Assumptions) Clone() Assumptions {
+	a.Renting = append([]Lease(nil), a.Renting...)
+	a.Running.Electricity.Hourly = append([]float64(nil), a.Running.Electricity.Hourly...)
+	if a.DiscountRate != nil {
+		rate := *a.DiscountRate
+		a.DiscountRate = &rate
+	}
+	return a
 }
 
 // Discount is the yearly rate at which NPV discounts: discount_rate, or else the cost of capital.

@@ -14,6 +14,7 @@ type Input struct {
 	// beyond the last flat. A single point is a constant draw. It comes from simulated steps, caps and idle included.
 	Power              []PowerPoint `json:"power"`
 	NodeOverheadWatts  float64      `json:"node_overhead_watts"`            // drawn by a node beside its accelerators
+	OverheadPerWatt    float64      `json:"overhead_per_watt"`              // what a chip's watt above its idle adds in fans and conversion loss
 	SparesOff          bool         `json:"spares_off"`                     // spares draw nothing; else they idle
 	ProvisionedITWatts float64      `json:"provisioned_it_watts,omitempty"` // 0: chips at the highest point + overhead + network share
 
@@ -73,6 +74,8 @@ func (in Input) Check(months int) error {
 		return fmt.Errorf("spare chips are %d; expected 0 to %d", in.SpareChips, in.Chips-1)
 	case in.ChipsPerNode < 0 || in.Nodes < 0:
 		return fmt.Errorf("chips per node is %d and nodes %d; expected 0 or more", in.ChipsPerNode, in.Nodes)
+	case !(in.OverheadPerWatt >= 0 && in.OverheadPerWatt < 10):
+		return fmt.Errorf("overhead per watt is %g; expected 0 to 10", in.OverheadPerWatt)
 	case !(in.NodeOverheadWatts >= 0) || !(in.ProvisionedITWatts >= 0):
 		return fmt.Errorf("node overhead is %g W and provisioned IT power %g W; expected 0 or more", in.NodeOverheadWatts, in.ProvisionedITWatts)
 	case !(in.PrefillShare >= 0 && in.PrefillShare <= 1):
@@ -117,8 +120,14 @@ func (l Load) check() error {
 	return nil
 }
 
-// watts interpolates the draw of one serving chip at a share of full load.
+// watts is the draw of one serving chip at a share of full load, with what it adds to its node.
 func (in Input) watts(share float64) float64 {
+	w := in.chipWatts(share)
+	return w + in.OverheadPerWatt*max(0, w-in.chipWatts(0))
+}
+
+// chipWatts interpolates Power.
+func (in Input) chipWatts(share float64) float64 {
 	n := len(in.Power)
 	if n == 0 {
 		return 0
@@ -165,7 +174,7 @@ func (in Input) itWatts(chips float64, networkShare float64) float64 {
 	}
 	highest := 0.0
 	for _, p := range in.Power {
-		highest = max(highest, p.WattsPerChip)
+		highest = max(highest, in.watts(p.LoadShare))
 	}
 	return (chips*highest + in.nodes(chips)*in.NodeOverheadWatts) * (1 + networkShare)
 }

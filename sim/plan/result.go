@@ -207,8 +207,32 @@ type Cost struct {
 	MonthlyCash            []MonthCash  `json:"monthly_cash"`
 	Tornado                []TornadoBar `json:"tornado,omitempty"`
 	MonteCarlo             *MonteCarlo  `json:"monte_carlo,omitempty"`
+	Levers                 *Levers      `json:"levers,omitempty"`
 	Definitions            []string     `json:"definitions"`
 	Warnings               []string     `json:"warnings,omitempty"`
+}
+
+// Levers are what a reader may move in the sheet and on the page. The TCO is linear in them, component by component:
+//
+//	component = USD + PerPrice x (price - Price) + PerEnergy x (energy bill - energy bill as planned)
+//	energy bill = ITKWh(utilisation) x PUE x USDPerKWh
+//	$/M tokens = sum of components x 10^6 / tokens(utilisation)
+type Levers struct {
+	PriceName  string             `json:"price_name"` // "accelerator price" or "rent per chip-hour"
+	PriceUnit  string             `json:"price_unit"` // "USD/chip" or "USD/chip-hour"
+	Price      float64            `json:"price"`
+	USDPerKWh  float64            `json:"usd_per_kwh"` // mean over the energy used; 0: energy is in the rent
+	PUE        float64            `json:"pue"`
+	Points     []UtilisationPoint `json:"points"`      // by rising utilisation, the plan's own among them
+	PointsSelf int                `json:"points_self"` // index of the plan's own
+}
+
+// UtilisationPoint is the fleet of the plan under another mean load: tokens and energy over the whole horizon.
+type UtilisationPoint struct {
+	Utilisation  float64 `json:"utilisation"`
+	InputTokens  float64 `json:"input_tokens"`
+	OutputTokens float64 `json:"output_tokens"`
+	ITKWh        float64 `json:"it_kwh"` // PUE excluded
 }
 
 // Component is one line of the TCO over the horizon.
@@ -216,6 +240,9 @@ type Component struct {
 	Name string  `json:"name"`
 	Kind string  `json:"kind"` // "capex" or "opex"
 	USD  float64 `json:"usd"`
+
+	PerPrice  float64 `json:"per_price,omitempty"`  // dollars of this component per dollar of Levers.Price
+	PerEnergy float64 `json:"per_energy,omitempty"` // dollars of this component per dollar of the energy bill: 1 for energy, more where taxes follow it
 }
 
 // MonthCash is the cash of one month, by component in the order of Components.

@@ -1,4 +1,4 @@
-package plan
+package sla
 
 import (
 	"fmt"
@@ -7,11 +7,10 @@ import (
 	"sort"
 	"strconv"
 
-	"scoville/model/sla"
 	"scoville/model/tomlfile"
 )
 
-// limitForm is a key of the [sla] table that bounds a metric: ttft_p99, tpot_mean, request_e2e.
+// limitForm is a key of the SLA table that bounds a metric: ttft_p99, tpot_mean, request_e2e.
 var limitForm = regexp.MustCompile(`^(ttft|tpot|itl|e2e)_(?:p([0-9.]+)|(mean))$`)
 
 // perRequestForm bounds every request that counts towards the attainment.
@@ -28,13 +27,21 @@ func slaKeys() []string {
 	return keys
 }
 
-// defaultErrorBudget is the share of requests that may fail where the plan doesn't say.
-const defaultErrorBudget = 0.001
+// KeyError is a fault at one key of an SLA table; Key is "" when the table as a whole is at fault.
+type KeyError struct{ Key, Problem string }
 
-// parseLimits reads the [sla] table. Values are seconds, shares for attainment and error_budget.
-// Errors are keyed by the table's key; place adds file and line.
-func parseLimits(table map[string]float64, place func(key, problem string) error) (sla.Limits, error) {
-	limits := sla.Limits{ErrorBudget: defaultErrorBudget}
+func (e *KeyError) Error() string {
+	if e.Key == "" {
+		return e.Problem
+	}
+	return e.Key + ": " + e.Problem
+}
+
+// Parse reads limits by name, as users write them: ttft_p99, tpot_mean, each_ttft (seconds), attainment and error_budget
+// (shares). Errors are of type *KeyError.
+func Parse(table map[string]float64) (Limits, error) {
+	place := func(key, problem string) error { return &KeyError{key, problem} }
+	limits := Limits{ErrorBudget: defaultErrorBudget}
 	keys := make([]string, 0, len(table))
 	for k := range table {
 		keys = append(keys, k)
@@ -42,22 +49,22 @@ func parseLimits(table map[string]float64, place func(key, problem string) error
 	sort.Strings(keys)
 	for _, k := range keys {
 		if problem := addLimit(&limits, k, table[k]); problem != "" {
-			return sla.Limits{}, place(k, problem)
+			return Limits{}, place(k, problem)
 		}
 	}
 	switch {
 	case len(limits.Percentiles) == 0 && limits.Attainment == 0:
-		return sla.Limits{}, place("", "no limit is given; at least one such as ttft_p99 = 1.0 (seconds) is needed")
+		return Limits{}, place("", "no limit is given; at least one such as ttft_p99 = 1.0 (seconds) is needed")
 	case limits.Attainment > 0 && len(limits.PerRequest) == 0:
-		return sla.Limits{}, place("attainment", "needs what each request must meet: each_ttft, each_tpot or each_e2e")
+		return Limits{}, place("attainment", "needs what each request must meet: each_ttft, each_tpot or each_e2e")
 	case limits.Attainment == 0 && len(limits.PerRequest) > 0:
-		return sla.Limits{}, place("attainment", "is missing beside each_...: the share of requests that must meet them, such as 0.99")
+		return Limits{}, place("attainment", "is missing beside each_...: the share of requests that must meet them, such as 0.99")
 	}
 	return limits, nil
 }
 
 // addLimit adds one key; it returns what is wrong with it, "" when nothing is.
-func addLimit(limits *sla.Limits, key string, v float64) string {
+func addLimit(limits *Limits, key string, v float64) string {
 	share := func(to *float64, low bool) string {
 		if math.IsNaN(v) || v >= 1 || v < 0 || (low && v == 0) {
 			return fmt.Sprintf("is %g; a share of requests between 0 and 1 is expected", v)
@@ -75,7 +82,7 @@ func addLimit(limits *sla.Limits, key string, v float64) string {
 		return fmt.Sprintf("is %g; a limit in seconds above 0 is expected", v)
 	}
 	if m := perRequestForm.FindStringSubmatch(key); m != nil {
-		limits.PerRequest = append(limits.PerRequest, sla.Limit{Metric: sla.Metric(m[1]), Seconds: v})
+		limits.PerRequest = append(limits.PerRequest, Limit{Metric: Metric(m[1]), Seconds: v})
 		return ""
 	}
 	m := limitForm.FindStringSubmatch(key)
@@ -93,12 +100,12 @@ func addLimit(limits *sla.Limits, key string, v float64) string {
 		}
 		quantile = p / 100
 	}
-	limits.Percentiles = append(limits.Percentiles, sla.Limit{Metric: sla.Metric(m[1]), Quantile: quantile, Seconds: v})
+	limits.Percentiles = append(limits.Percentiles, Limit{Metric: Metric(m[1]), Quantile: quantile, Seconds: v})
 	return ""
 }
 
-// limitName is the key of a limit, as users write it.
-func limitName(l sla.Limit, each bool) string {
+// Key is the key of a limit, as users write it.
+func (l Limit) Key(each bool) string {
 	switch {
 	case each:
 		return "each_" + string(l.Metric)

@@ -53,12 +53,12 @@ func Parse(table map[string]float64) (Limits, error) {
 		}
 	}
 	switch {
-	case len(limits.Percentiles) == 0 && limits.Attainment == 0:
-		return Limits{}, place("", "no limit is given; at least one such as ttft_p99 = 1.0 (seconds) is needed")
 	case limits.Attainment > 0 && len(limits.PerRequest) == 0:
 		return Limits{}, place("attainment", "needs what each request must meet: each_ttft, each_tpot or each_e2e")
 	case limits.Attainment == 0 && len(limits.PerRequest) > 0:
 		return Limits{}, place("attainment", "is missing beside each_...: the share of requests that must meet them, such as 0.99")
+	case len(limits.Percentiles) == 0 && limits.Attainment == 0:
+		return Limits{}, place("", "no limit is given; at least one such as ttft_p99 = 1.0 (seconds) is needed")
 	}
 	return limits, nil
 }

@@ -25,7 +25,10 @@ type Input struct {
 	HourlyMultipliers []float64 `json:"hourly_multipliers,omitempty"` // 24, of Mean; none: flat
 	PrefillShare      float64   `json:"prefill_share,omitempty"`      // of busy chip-seconds that went to prefill, simulated; 0: unknown
 	RetryShare        float64   `json:"retry_share,omitempty"`        // of the work done that users never got: repeats and failures
-	Users             float64   `json:"users,omitempty"`              // monthly users, for $/user-month; 0: not asked
+	// CeilingOutputTokensPerSecond is what physics allows the serving fleet at its largest batch (memory bandwidth or
+	// peak FLOPS, whichever is lower); Full above it is reported. 0: unknown.
+	CeilingOutputTokensPerSecond float64 `json:"ceiling_output_tokens_per_second,omitempty"`
+	Users                        float64 `json:"users,omitempty"` // monthly users, for $/user-month; 0: not asked
 
 	// ChipsByMonth and LoadByMonth replace the ramp of the assumptions: chips (spares in proportion) and the load as a
 	// multiple of Mean in each month of the horizon. Both empty, or both of the horizon's length.

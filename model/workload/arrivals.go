@@ -109,7 +109,7 @@ func (c *clock) advance(gap float64) (seconds float64) {
 	want := c.unit / c.perSecond
 	for range maxSegments {
 		if c.until > c.seconds {
-			if end := c.reached + c.multiplier*(c.until-c.seconds); want > end {
+			if end := c.reached + c.multiplier*(c.until-c.seconds); want > end || c.multiplier == 0 {
 				c.reached, c.seconds = end, c.until
 			} else {
 				return c.seconds + (want-c.reached)/c.multiplier
@@ -150,6 +150,11 @@ func (w *weekly) segment(t float64) (float64, float64) {
 		k *= w.weekday[int(math.Mod(math.Floor(hour/24), 7))]
 	}
 	return k, (hour + 1 - w.startHour) * 3600
+}
+
+func (s *Shape) segment(t float64) (float64, float64) {
+	k := math.Floor(t / s.StepSeconds)
+	return s.Multipliers[int(math.Mod(k, float64(len(s.Multipliers))))], (k + 1) * s.StepSeconds
 }
 
 const rampSteps = 200

@@ -218,7 +218,7 @@ func (c *compiled) shape(a *Arrivals) error {
 		if len(v) == 0 {
 			return 1, nil
 		}
-		if len(v) != n {
+		if n > 0 && len(v) != n {
 			return 0, fieldError(field, "needs %d multipliers, got %d", n, len(v))
 		}
 		sum := 0.0
@@ -231,7 +231,7 @@ func (c *compiled) shape(a *Arrivals) error {
 		if sum == 0 {
 			return 0, fieldError(field, "all multipliers are 0")
 		}
-		return sum / float64(n), nil
+		return sum / float64(len(v)), nil
 	}
 	hours, err := meanOf("arrivals.hourly", a.Hourly, 24)
 	if err != nil {
@@ -242,6 +242,16 @@ func (c *compiled) shape(a *Arrivals) error {
 		return err
 	}
 	c.meanShape = hours * days
+	if s := a.Shape; s != nil {
+		mean, err := meanOf("arrivals.shape.multipliers", s.Multipliers, 0)
+		if err != nil {
+			return err
+		}
+		if !(s.StepSeconds > 0) || s.StepSeconds > maxSeconds || len(s.Multipliers) == 0 {
+			return fieldError("arrivals.shape", "needs step_seconds > 0 and multipliers; got %g and %d", s.StepSeconds, len(s.Multipliers))
+		}
+		c.meanShape *= mean
+	}
 	if !(a.StartHour >= 0) || a.StartHour > 168 {
 		return fieldError("arrivals.start_hour", "%g is not between 0 and 168 (hours since Monday 00:00)", a.StartHour)
 	}

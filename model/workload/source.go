@@ -16,7 +16,7 @@ type SourceOptions struct {
 	Replication       int
 	MaxRequests       int64   // 0: no limit
 	HorizonSeconds    float64 // no request arrives later; 0: no limit
-	Stationary        bool    // leave out hours, weekdays, ramp and spike: the load of one hour, at the rate given
+	Stationary        bool    // leave out hours, weekdays, shape, ramp and spike: the load of one hour, at the rate given
 	InputScale        float64 // multiplies input tokens; 0: 1
 	OutputScale       float64 // multiplies output tokens; 0: 1
 }
@@ -92,8 +92,11 @@ func newClock(w *Workload, c *compiled, o SourceOptions, perSecond float64) cloc
 	a := &w.Arrivals
 	if len(a.Hourly) > 0 || len(a.Weekday) > 0 {
 		k.modulators = append(k.modulators, &weekly{a.Hourly, a.Weekday, a.StartHour})
-		k.perSecond /= c.meanShape
 	}
+	if a.Shape != nil {
+		k.modulators = append(k.modulators, a.Shape)
+	}
+	k.perSecond /= c.meanShape
 	if a.Ramp != nil {
 		k.modulators = append(k.modulators, a.Ramp)
 	}

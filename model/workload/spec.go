@@ -62,6 +62,7 @@ type Arrivals struct {
 	Hourly            []float64   `toml:"hourly,omitempty" json:"hourly,omitempty"`                           // 24 multipliers of the mean rate
 	Weekday           []float64   `toml:"weekday,omitempty" json:"weekday,omitempty"`                         // 7 multipliers, Monday first
 	StartHour         float64     `toml:"start_hour,omitempty" json:"start_hour,omitempty"`                   // hours since Monday 00:00 at which a run starts
+	Shape             *Shape      `toml:"shape,omitempty" json:"shape,omitempty"`                             // any rate over time
 	Ramp              *Ramp       `toml:"ramp,omitempty" json:"ramp,omitempty"`                               //
 	Spike             *Spike      `toml:"spike,omitempty" json:"spike,omitempty"`                             //
 	ClosedLoop        *ClosedLoop `toml:"closed_loop,omitempty" json:"closed_loop,omitempty"`                 // parameters of closed-loop
@@ -79,6 +80,12 @@ type OnOff struct {
 	RateCV     float64 `toml:"rate_cv,omitempty" json:"rate_cv,omitempty"`           // of the rate between episodes inside a burst; default 0
 	RateHold   float64 `toml:"rate_seconds,omitempty" json:"rate_seconds,omitempty"` // mean length of an episode of one rate; default: the burst
 	OffShare   float64 `toml:"off_share,omitempty" json:"off_share,omitempty"`       // rate in a silence over the mean rate; default 0
+}
+
+// Shape is a rate over time in equal steps, as multiples of the mean; it repeats.
+type Shape struct {
+	StepSeconds float64   `toml:"step_seconds" json:"step_seconds"`
+	Multipliers []float64 `toml:"multipliers" json:"multipliers"`
 }
 
 // Ramp changes the rate linearly between two multiples of the mean over a time, then holds.

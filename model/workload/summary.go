@@ -21,6 +21,9 @@ func (w *Workload) Summary() (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.replay != nil {
+		return c.replay.summary(), nil
+	}
 	s, err := w.Source(SourceOptions{RequestsPerSecond: 1, Seed: 1, MaxRequests: summaryRequests})
 	if err != nil {
 		return nil, err
@@ -34,6 +37,7 @@ func (c *compiled) summarise(s Source) (*Summary, error) {
 	seen := map[PrefixBlock]bool{}
 	var r Request
 	var in, outs []int32
+	var blocks []PrefixBlock
 	var sumIn, sumOut, cached float64
 	for s.Next(&r) {
 		in, outs = append(in, r.InputTokens), append(outs, r.OutputTokens)
@@ -42,8 +46,9 @@ func (c *compiled) summarise(s Source) (*Summary, error) {
 		out.MaxInput, out.MaxOutput = max(out.MaxInput, int(r.InputTokens)), max(out.MaxOutput, int(r.OutputTokens))
 		out.MaxLength = max(out.MaxLength, int(r.InputTokens)+int(r.OutputTokens))
 		cached += float64(prefixSeen(seen, r.Blocks))
-		if r.OutputKey != 0 {
-			seen[PrefixBlock{r.OutputKey, r.OutputTokens}] = true
+		if r.OutputKey != 0 { // the answer is in the cache, too
+			blocks = append(append(blocks[:0], r.Blocks...), PrefixBlock{r.OutputKey, r.OutputTokens})
+			prefixSeen(seen, blocks)
 		}
 		if feedback != nil {
 			feedback.Done(&r, r.ArrivalNanoseconds)
@@ -85,14 +90,16 @@ func (c *compiled) exactMeans(out *Summary) {
 	out.MeanInput, out.MeanOutput = in, outs
 }
 
-// prefixSeen returns how many head tokens are known already, and makes all blocks known.
+// prefixSeen returns how many head tokens are known already, and makes all heads known.
 func prefixSeen(seen map[PrefixBlock]bool, blocks []PrefixBlock) int64 {
-	tokens, unbroken := int64(0), true
+	tokens, unbroken, head := int64(0), true, uint64(0)
 	for _, b := range blocks {
-		if unbroken = unbroken && seen[b]; unbroken {
+		head = key(keyTrace, head, b.Key)
+		h := PrefixBlock{head, b.Tokens}
+		if unbroken = unbroken && seen[h]; unbroken {
 			tokens += int64(b.Tokens)
 		}
-		seen[b] = true
+		seen[h] = true
 	}
 	return tokens
 }

@@ -1,0 +1,171 @@
+package hardware_test
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"scoville/hardware"
+	"scoville/model/llm"
+	"scoville/profiles"
+)
+
+const gib = 1 << 30
+
+// memoryCases reads the start-up ledgers of engines that stand beside the repository.
+func memoryCases(t *testing.T) []map[string]string {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			break
+		}
+	}
+	f, err := os.Open(filepath.Join(filepath.Dir(folder), "shared", "data", "cases", "kv_memory_cases.csv"))
+	if err != nil {
+		t.Skip("../shared is absent: ", err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []map[string]string
+	for _, r := range rows[1:] {
+		c := map[string]string{}
+		for i, name := range rows[0] {
+			c[name] = r[i]
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func number(c map[string]string, field string) float64 {
+	v, err := strconv.ParseFloat(c[field], 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+func caseInput(c map[string]string) hardware.MemoryInput {
+	n := func(f string) int { return int(number(c, f)) }
+	return hardware.MemoryInput{
+		MemoryBytes: number(c, "total_mem_gib") * gib, Utilisation: number(c, "gpu_memory_utilization"), Rule: hardware.RuleAll,
+		Engine: c["engine"], Version: c["engine_version"],
+		Split:            llm.Split{Tensor: n("tp"), Pipeline: n("pp"), Data: n("dp")},
+		MaxBatchedTokens: n("max_num_batched_tokens"), BlockTokens: n("block_size"), MaxLength: n("max_model_len"),
+	}
+}
+
+// caseModel resolves the model of a row from our profiles, with the row's own number formats.
+func caseModel(c map[string]string) (llm.Architecture, llm.Precision, error) {
+	a, p, err := profiles.Model(c["model"])
+	if err != nil {
+		return a, p, err
+	}
+	if c["quantization"] == "fp8" && p.Weights == llm.BF16 {
+		p = llm.NewPrecision(llm.FP8)
+	}
+	if strings.HasPrefix(c["kv_cache_dtype"], "fp8") {
+		p.KV = llm.FP8
+	}
+	return a, p, nil
+}
+
+// With weights, activation and non-torch memory as logged, blocks, tokens and concurrency must be the engine's own. The logs round
+// to 0.01 GiB, which the blocks may differ by; given the logged cache size in blocks, tokens and concurrency are exact.
+func TestMemoryLayoutMatchesLogs(t *testing.T) {
+	exact := 0
+	for _, c := range memoryCases(t) {
+		level := c["check_level"]
+		if level != "exact_full" && level != "exact_tokens_and_concurrency" && level != "tokens_exact_given_blocks" {
+			continue
+		}
+		a, p, err := caseModel(c)
+		if err != nil {
+			t.Errorf("%s: %v", c["id"], err)
+			continue
+		}
+		in := caseInput(c)
+		in.Measured = hardware.Overheads{Weights: number(c, "weights_gib") * gib, Activation: number(c, "activation_gib") * gib, NonTorch: number(c, "non_torch_gib") * gib}
+		m, err := hardware.FitMemory(a, p, in)
+		if err != nil {
+			t.Errorf("%s %s: %v", c["id"], c["model"], err)
+			continue
+		}
+		if level != "tokens_exact_given_blocks" { // a pipeline's log shows one stage's weights
+			// four figures rounded to 0.01 GiB enter the pool
+			if d := math.Abs(float64(m.Blocks) - number(c, "expect_num_blocks")); d*m.Cache.BlockBytes > 0.02*gib {
+				t.Errorf("%s %s: %d blocks, logged %s", c["id"], c["model"], m.Blocks, c["expect_num_blocks"])
+			}
+		}
+		in.Blocks = int(number(c, "expect_num_blocks"))
+		if m, err = hardware.FitMemory(a, p, in); err != nil {
+			t.Errorf("%s: %v", c["id"], err)
+			continue
+		}
+		if want := number(c, "block_bytes_per_gpu"); m.Cache.BlockBytes != want {
+			t.Errorf("%s %s: block of %.0f bytes, want %.0f", c["id"], c["model"], m.Cache.BlockBytes, want)
+		}
+		if m.KVTokens != int(number(c, "expect_kv_tokens")) {
+			t.Errorf("%s %s: %d tokens, logged %s", c["id"], c["model"], m.KVTokens, c["expect_kv_tokens"])
+		}
+		if math.Abs(m.Concurrency-number(c, "expect_max_concurrency")) > 0.0051 {
+			t.Errorf("%s %s: concurrency %.3f, logged %s", c["id"], c["model"], m.Concurrency, c["expect_max_concurrency"])
+		}
+		exact++
+	}
+	t.Logf("%d ledgers reproduced", exact)
+}
+
+// From architecture and settings alone. The constants were read off Llama-3.1-8B, Qwen2.5-7B and Qwen3-14B; these are left out of
+// the score of unseen families.
+func TestMemoryPredictedFromConfig(t *testing.T) {
+	seen := map[string]bool{"Llama-3.1-8B-Instruct": true, "Qwen2.5-7B-Instruct": true, "Qwen3-14B": true}
+	var unseen, inside int
+	var sum float64
+	for _, c := range memoryCases(t) {
+		if number(c, "kv_available_gib") <= 0 || number(c, "total_mem_gib") == 0 || number(c, "weights_gib") == 0 || number(c, "tp") == 0 || number(c, "gpu_memory_utilization") == 0 {
+			continue
+		}
+		a, p, err := caseModel(c)
+		if err != nil {
+			t.Logf("%s %s: not scored: %v", c["id"], c["model"], err)
+			continue
+		}
+		in := caseInput(c)
+		in.MaxLength = 0
+		m, err := hardware.FitMemory(a, p, in)
+		if err != nil {
+			t.Logf("%s %s: refused: %v", c["id"], c["model"], err)
+		}
+		want := number(c, "kv_available_gib") * gib
+		if b := number(c, "expect_num_blocks"); b > 0 {
+			want = b * m.Cache.BlockBytes
+		}
+		e := m.KVBytes/want - 1
+		verdict := "ok"
+		if math.Abs(e) > 0.03 {
+			verdict = "MISS"
+		}
+		t.Logf("%s %-45s tp%d pp%s %s %+6.2f%% weights %.2f (logged %s) activation %.2f (%s) non-torch %.2f (%s) %s", c["id"], c["model"], in.Split.Tensor, c["pp"], c["engine_version"], 100*e,
+			m.Weights/gib, c["weights_gib"], m.Activation/gib, c["activation_gib"], m.NonTorch/gib, c["non_torch_gib"], verdict)
+		if !seen[c["family"]] {
+			unseen++
+			sum += math.Abs(e)
+			if math.Abs(e) <= 0.03 {
+				inside++
+			}
+		}
+	}
+	t.Logf("unseen families: %d of %d rows within 3 %%, mean absolute error %.2f %%", inside, unseen, 100*sum/float64(unseen))
+}

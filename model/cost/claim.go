@@ -23,6 +23,7 @@ type Claim struct {
 	TotalTokensPerSecond  float64 // input + output, of those chips
 	InputTokensPerSecond  float64
 	OutputTokensPerSecond float64
+	RateDigits            int // decimals of the throughput as printed: its rounding moves the price too
 
 	Batch             float64 // sequences decoding at once over all chips
 	WeightBytes       float64 // read at every decode step
@@ -35,9 +36,20 @@ type Claim struct {
 	RequestsAreSteady bool    // throughput was measured at saturation, for 24 hours a day
 }
 
+func (c Claim) rate(class string) float64 {
+	switch class {
+	case PerOutputTokens:
+		return c.OutputTokensPerSecond
+	case PerInputTokens:
+		return c.InputTokensPerSecond
+	default:
+		return c.TotalTokensPerSecond
+	}
+}
+
 // Recomputed is the price that the claim's own throughput gives for a class, 0 if unknown.
 func (c Claim) Recomputed(class string) float64 {
-	rate := map[string]float64{PerOutputTokens: c.OutputTokensPerSecond, PerInputTokens: c.InputTokensPerSecond, PerAllTokens: c.TotalTokensPerSecond}[class]
+	rate := c.rate(class)
 	if rate <= 0 {
 		return 0
 	}
@@ -83,7 +95,7 @@ func (c Claim) checkPrice(l *lint) {
 	if want == 0 || c.USDPerMillion == 0 {
 		return
 	}
-	half := 0.5*math.Pow(10, -float64(c.Digits)) + 1e-12
+	half := 0.5*math.Pow(10, -float64(c.Digits)) + want*0.5*math.Pow(10, -float64(c.RateDigits))/c.rate(c.Class) + 1e-12
 	if math.Abs(c.USDPerMillion-want) <= half {
 		return
 	}

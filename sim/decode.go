@@ -127,18 +127,6 @@ func (r *Replica) growth(m int64) int64 {
 	return g
 }
 
-// growthOf is one sequence's part of growth(1).
-func (r *Replica) growthOf(s *slot) int64 {
-	size := r.decode.blocks.size
-	gained := (r.decode.step - s.joinStep) * r.advance
-	blocks := (r.place(s)+gained+r.advance)/size - (r.place(s)+gained)/size
-	w := r.pool.weights.full
-	if s.growing {
-		w += r.pool.weights.window
-	}
-	return w * blocks
-}
-
 // planLeap plans decode steps up to the next change that can be foreseen, at most limit.
 func (r *Replica) planLeap(taken, limit int64) {
 	d := &r.decode

@@ -115,8 +115,8 @@ func (p *pool) evict(weight int64) {
 			delete(p.index, e.hash)
 			p.release(i)
 		}
-		if surplus > 0 {
-			p.appendAnonymous(surplus)
+		if surplus > 0 { // stays first in line, so that two takes evict what one of both does
+			p.prependAnonymous(surplus)
 		}
 	}
 }
@@ -131,6 +131,17 @@ func (p *pool) appendAnonymous(weight int64) {
 	i := p.newElement()
 	p.elements[i] = element{weight: weight}
 	p.link(i)
+}
+
+func (p *pool) prependAnonymous(weight int64) {
+	i := p.newElement()
+	p.elements[i] = element{weight: weight, prev: none, next: p.head}
+	if p.head == none {
+		p.tail = i
+	} else {
+		p.elements[p.head].prev = i
+	}
+	p.head = i
 }
 
 func (p *pool) newElement() int32 {

@@ -105,7 +105,8 @@ func (r *Replica) pinRuns(head int32, runs int, pin bool) {
 }
 
 // register makes the first blocks of a sequence, computed in this step at the latest, known to other requests (vLLM does so when it
-// schedules them). A run that another request computes at the same time stays a private copy.
+// schedules them). A run that another request computes at the same time stays a private copy, and so does what follows it: whoever
+// holds a run holds all before it, so a run is never evicted before those that follow it.
 func (r *Replica) register(s *slot, blocks int32) {
 	for i := s.runs; i != none && r.runs[i].from < blocks; i = r.runs[i].next {
 		u := &r.runs[i]
@@ -114,7 +115,7 @@ func (r *Replica) register(s *slot, blocks int32) {
 		}
 		if u.held == none {
 			if _, ok := r.pool.index[u.hash]; ok {
-				continue
+				return
 			}
 			u.held = r.pool.create(u.hash, u.from)
 		}

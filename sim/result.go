@@ -126,16 +126,19 @@ func (c *Recorder) rates(r *Result, s *segment) {
 	r.GoodputPerSecond = float64(s.good) / seconds
 }
 
+const overloaded = "the backlog grows: the load is more than is served"
+
 func (c *Recorder) judgeSLA(r *Result, s *segment) {
 	e := c.limits.Evaluate(sla.Observed{
 		Quantile: r.samples.quantile,
 		Offered:  s.offered, Good: s.good, Failed: s.failed,
 	})
 	r.Attainment = e.Attainment
+	r.failedShare = ratio(float64(s.failed), float64(s.offered))
 	r.SLAMet, r.Violations = e.Met, e.Violations
 	if r.Verdict == Unstable {
 		r.SLAMet = false
-		r.Violations = append([]string{"the backlog grows: the load is more than is served"}, r.Violations...)
+		r.Violations = append([]string{overloaded}, r.Violations...)
 	}
 }
 

@@ -166,8 +166,9 @@ type Result struct {
 	Timelines                       []Timeline
 	Records                         []Record
 
-	samples  *samples
-	replicas int
+	samples     *samples
+	replicas    int
+	failedShare float64 // of the requests that arrived in the window
 }
 
 // Timeline is a quantity over time, thinned to a bounded number of points.

@@ -127,45 +127,54 @@ func TestMemoryLayoutMatchesLogs(t *testing.T) {
 	t.Logf("%d ledgers reproduced", exact)
 }
 
-// From architecture and settings alone. The constants were read off Llama-3.1-8B, Qwen2.5-7B and Qwen3-14B; these are left out of
-// the score of unseen families.
+// missed lists the ledgers whose cache is not predicted within 3 %, and why.
+var missed = map[string]string{
+	"KV010": "multimodal profile: 0.33 GiB more activation and 0.35 GiB more weights than the text model, of a cache of 19.5 GiB",
+	"KV031": "2.5 GiB more weights than the checkpoint's share; the vision tower is not sharded, and more",
+	"KV076": "multimodal profile of vLLM up to 0.16 ran fewer dummy sequences: 2.12 GiB activation where text models have 5",
+	"KV079": "vLLM 0.6 profiled 29000 unchunked prompt tokens; no model of that version",
+}
+
+// From architecture and settings alone. The constants were read off Llama-3.1-8B, Qwen2.5-7B, Qwen3-14B and gpt-oss; those
+// families stay out of the score.
 func TestMemoryPredictedFromConfig(t *testing.T) {
-	seen := map[string]bool{"Llama-3.1-8B-Instruct": true, "Qwen2.5-7B-Instruct": true, "Qwen3-14B": true}
+	seen := map[string]bool{"Llama-3.1-8B-Instruct": true, "Llama-3.1-8B": true, "Qwen2.5-7B-Instruct": true, "Qwen3-14B": true, "gpt-oss-20b": true, "gpt-oss-120b": true}
 	var unseen, inside int
 	var sum float64
 	for _, c := range memoryCases(t) {
-		if number(c, "kv_available_gib") <= 0 || number(c, "total_mem_gib") == 0 || number(c, "weights_gib") == 0 || number(c, "tp") == 0 || number(c, "gpu_memory_utilization") == 0 {
+		if number(c, "kv_available_gib") <= 0 || number(c, "weights_gib") == 0 || number(c, "gpu_memory_utilization") == 0 {
 			continue
 		}
 		a, p, err := caseModel(c)
-		if err != nil {
-			t.Logf("%s %s: not scored: %v", c["id"], c["model"], err)
+		if err != nil || number(c, "total_mem_gib") == 0 {
+			t.Logf("%s %s: not scored: model or memory not stated or not shipped", c["id"], c["model"])
 			continue
 		}
 		in := caseInput(c)
 		in.MaxLength = 0
 		m, err := hardware.FitMemory(a, p, in)
 		if err != nil {
-			t.Logf("%s %s: refused: %v", c["id"], c["model"], err)
+			t.Errorf("%s %s: refused: %v", c["id"], c["model"], err)
+			continue
 		}
 		want := number(c, "kv_available_gib") * gib
 		if b := number(c, "expect_num_blocks"); b > 0 {
 			want = b * m.Cache.BlockBytes
 		}
 		e := m.KVBytes/want - 1
-		verdict := "ok"
-		if math.Abs(e) > 0.03 {
-			verdict = "MISS"
+		t.Logf("%s %s tp%d %s: cache %+.2f %%; GiB predicted (logged): weights %.2f (%s) activation %.2f (%s) non-torch %.2f (%s)", c["id"], c["model"],
+			in.Split.Tensor, c["engine_version"], 100*e, m.Weights/gib, c["weights_gib"], m.Activation/gib, c["activation_gib"], m.NonTorch/gib, c["non_torch_gib"])
+		within := math.Abs(e) <= 0.03
+		if why, known := missed[c["id"]]; known == within {
+			t.Errorf("%s: within 3 %% is %v; known miss: %q", c["id"], within, why)
 		}
-		t.Logf("%s %-45s tp%d pp%s %s %+6.2f%% weights %.2f (logged %s) activation %.2f (%s) non-torch %.2f (%s) %s", c["id"], c["model"], in.Split.Tensor, c["pp"], c["engine_version"], 100*e,
-			m.Weights/gib, c["weights_gib"], m.Activation/gib, c["activation_gib"], m.NonTorch/gib, c["non_torch_gib"], verdict)
 		if !seen[c["family"]] {
 			unseen++
 			sum += math.Abs(e)
-			if math.Abs(e) <= 0.03 {
+			if within {
 				inside++
 			}
 		}
 	}
-	t.Logf("unseen families: %d of %d rows within 3 %%, mean absolute error %.2f %%", inside, unseen, 100*sum/float64(unseen))
+	t.Logf("families the constants have not seen: %d of %d rows within 3 %%, mean absolute error %.2f %%", inside, unseen, 100*sum/float64(unseen))
 }

@@ -18,11 +18,30 @@ const (
 // predictOverheads estimates what a chip holds beside the cache, from the architecture and the engine's settings.
 func predictOverheads(a llm.Architecture, p llm.Precision, in MemoryInput) Overheads {
 	return Overheads{
-		Weights:    a.RankWeightBytes(p, in.Split),
+		Weights:    a.RankWeightBytes(p, in.Split) + paddedExperts(a, p, in.Split),
 		Activation: activationPeak(a, p, in),
 		NonTorch:   nonTorchBytes(in),
 		Graphs:     0.9 * gibibyte, // the logs above show 0.5 to 1.9 GiB
 	}
+}
+
+// mxfp4Multiple is the multiple to which MXFP4 kernels pad the width of an expert's shard: the logged weights of gpt-oss-120b
+// (64.38 GiB, llm-d-planner, 2026) are those of experts 3072 wide, not 2880.
+const mxfp4Multiple = 256
+
+func paddedExperts(a llm.Architecture, p llm.Precision, s llm.Split) float64 {
+	width := a.MoE.ExpertIntermediate
+	if p.Weights != llm.MXFP4 || width == 0 {
+		return 0
+	}
+	ranks, shards := s.Tensor, s.Tensor
+	if s.Expert > 1 {
+		ranks, shards = s.Expert, 1
+	}
+	shard := float64(width) / float64(shards)
+	padded := float64(ceilDiv(int(shard), mxfp4Multiple) * mxfp4Multiple)
+	all := a.Parameters().Experts * p.Weights.Bytes() / float64(ranks*s.Pipeline)
+	return all * (padded/shard - 1)
 }
 
 // activationPeak is the peak of torch memory over weights in a profiling step: the larger of the widest layer and the sampler, each

@@ -183,8 +183,14 @@ func (r *Replica) nextDeadline() int64 {
 	return never
 }
 
+// costTable holds decode costs by number of sequences, filled as they are needed.
+type costTable struct{ of []decodeCost }
+
 func (r *Replica) costOf(n int64) *decodeCost {
-	c := &r.costs[n]
+	for int64(len(r.costs.of)) <= n {
+		r.costs.of = append(r.costs.of, decodeCost{})
+	}
+	c := &r.costs.of[n]
 	if !c.known {
 		*c, r.err = decodeCostOf(&r.engine, r.model, int(n), r.unit)
 	}
@@ -194,7 +200,7 @@ func (r *Replica) costOf(n int64) *decodeCost {
 // workOf is the work of m steps of the decode set from here.
 func (r *Replica) workOf(m int64, seconds float64) hardware.Work {
 	d := &r.decode
-	c := &r.costs[d.n]
+	c := &r.costs.of[d.n]
 	steps, per := float64(m), 1/float64(r.unit)
 	more := float64(r.advance) * (steps * (steps - 1) / 2) // units gained by a sequence, summed over the steps
 	kv := (steps*float64(d.units+d.n*r.unit) + float64(d.n)*more) * per

@@ -97,7 +97,7 @@ func NewReplica(cfg Config, index int, rec *Recorder) (*Replica, error) {
 	}
 	r := &Replica{engine: e, policy: p, model: cfg.Steps, rec: rec, index: int32(index), walk: cfg.Options.DisableLeap,
 		tokensEach: 1 + e.Speculative.Draft, overhead: int64(math.Round(e.OverheadTTFTSeconds * 1e9)), unit: 1, advance: 1,
-		freeSlot: none, freeRun: none, first: none, last: none, partial: none}
+		freeSlot: none, freeRun: none, first: none, last: none, partial: none, costs: &costTable{}}
 	r.maxSequences = min(e.MaxSequences, e.MaxBatchedTokens/r.tokensEach)
 	r.maxTokens = int64(e.MaxModelLen)
 	if r.maxTokens == 0 {
@@ -111,8 +111,22 @@ func NewReplica(cfg Config, index int, rec *Recorder) (*Replica, error) {
 	r.waiting.byPriority = e.PriorityQueue
 	r.pool = newPool(&e, newBlockWeights(&e))
 	r.decode = newDecodeSet(int64(e.BlockTokens) * r.unit)
-	r.costs = make([]decodeCost, r.maxSequences+1)
 	return r, nil
+}
+
+// NewReplicas returns n idle replicas of one configuration, indexed from first on, that share a table of decode costs: they must be
+// driven from one goroutine.
+func NewReplicas(cfg Config, n, first int, rec *Recorder) ([]*Replica, error) {
+	replicas, costs := make([]*Replica, n), &costTable{}
+	for k := range replicas {
+		r, err := NewReplica(cfg, first+k, rec)
+		if err != nil {
+			return nil, err
+		}
+		r.costs = costs
+		replicas[k] = r
+	}
+	return replicas, nil
 }
 
 // Load is what a router may know of a replica.

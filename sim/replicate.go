@@ -61,9 +61,19 @@ func (s *Summary) Estimate(m sla.Metric, q float64) (Estimate, bool) {
 // goroutines; drawing each replication's stream by its number gives two configurations the same traffic (common random numbers).
 // The result does not depend on how many run at once.
 func RunReplications(ctx context.Context, cfg Config, newSource func(replication int) (workload.Source, error), opts ReplicationOptions) (*Summary, error) {
+	return Replicate(ctx, cfg, newSource, opts, func(ctx context.Context, cfg Config, _ int, src workload.Source) (*Result, error) {
+		return Run(ctx, cfg, src)
+	})
+}
+
+// Runner runs one replication, of a replica or of a fleet.
+type Runner func(ctx context.Context, cfg Config, replication int, src workload.Source) (*Result, error)
+
+// Replicate is RunReplications for any runner; cfg is what the runner is given, with MaxRequests doubled between rounds.
+func Replicate(ctx context.Context, cfg Config, newSource func(replication int) (workload.Source, error), opts ReplicationOptions, run Runner) (*Summary, error) {
 	opts = opts.withDefaults()
 	for round := 1; ; round++ {
-		results, err := replicate(ctx, cfg, newSource, opts, Run)
+		results, err := replicate(ctx, cfg, newSource, opts, run)
 		if err != nil {
 			return nil, err
 		}
@@ -103,9 +113,7 @@ func (o ReplicationOptions) withDefaults() ReplicationOptions {
 	return o
 }
 
-type runner func(context.Context, Config, workload.Source) (*Result, error)
-
-func replicate(ctx context.Context, cfg Config, newSource func(int) (workload.Source, error), opts ReplicationOptions, run runner) ([]*Result, error) {
+func replicate(ctx context.Context, cfg Config, newSource func(int) (workload.Source, error), opts ReplicationOptions, run Runner) ([]*Result, error) {
 	results := make([]*Result, opts.Replications)
 	finished := make(chan struct{}, 1)
 	finished <- struct{}{}
@@ -118,7 +126,7 @@ func replicate(ctx context.Context, cfg Config, newSource func(int) (workload.So
 			if err != nil {
 				return fmt.Errorf("replication %d: %w", k, err)
 			}
-			if results[k], err = run(gctx, cfg, src); err != nil {
+			if results[k], err = run(gctx, cfg, k, src); err != nil {
 				return fmt.Errorf("replication %d: %w", k, err)
 			}
 			<-finished

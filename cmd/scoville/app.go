@@ -39,7 +39,9 @@ func noAnswer(err error) error      { return &exitError{exitNoAnswer, err} }
 
 // commands is the whole CLI, in the order of the help page.
 func commands() []*cli.Command {
-	return []*cli.Command{}
+	return []*cli.Command{
+		profilesCommand(),
+	}
 }
 
 // run is the program: it never exits the process and never panics out.

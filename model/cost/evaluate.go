@@ -36,7 +36,7 @@ type totals struct {
 
 // Unit is the cost per million tokens, input and output together, and the TCO: the fast path for draws and solvers.
 // in and a must have passed Check.
-func unit(in Input, a Assumptions) (perMillion, tco float64) {
+func Unit(in Input, a Assumptions) (perMillion, tco float64) {
 	t := compute(in, a)
 	return divide(t.tco*million, t.tokens.Both()), t.tco
 }
@@ -63,7 +63,7 @@ func compute(in Input, a Assumptions) *totals {
 }
 
 // schedule is chips and load factor of each month: the input's own, or the ramp.
-func (in Input) schedule(a Assumptions) (chips, load []float64) {
+func (in *Input) schedule(a Assumptions) (chips, load []float64) {
 	chips, load = make([]float64, a.HorizonMonths), make([]float64, a.HorizonMonths)
 	for m := range chips {
 		switch {
@@ -118,7 +118,7 @@ func (t *totals) acquire(in Input, a Assumptions, chips []float64) (owned [2][]f
 }
 
 // units is how many units of an asset class each month needs.
-func (in Input) units(per string, chips []float64, a Assumptions) []float64 {
+func (in *Input) units(per string, chips []float64, a Assumptions) []float64 {
 	out := make([]float64, len(chips))
 	for m, c := range chips {
 		switch per {
@@ -214,7 +214,7 @@ func (t *totals) count(in Input, chips, load, full, seconds, days float64, d, at
 	t.fullKWh += atFull.facilityKWh * days
 }
 
-func (in Input) servingShare() float64 { return 1 - float64(in.SpareChips)/float64(in.Chips) }
+func (in *Input) servingShare() float64 { return 1 - float64(in.SpareChips)/float64(in.Chips) }
 
 // staffFactor is total over total without staff, where staff is a share of the total.
 func (a Assumptions) staffFactor() float64 {
@@ -276,7 +276,7 @@ type day struct {
 }
 
 // dayOf integrates power over the 24 hours at a month's chips and load; full means 100 % all day.
-func (in Input) dayOf(chips, load float64, a Assumptions, full bool) day {
+func (in *Input) dayOf(chips, load float64, a Assumptions, full bool) day {
 	byRequests := in.Mean.RequestsPerSecond > 0
 	var d day
 	if chips <= 0 {
@@ -299,7 +299,7 @@ func (in Input) dayOf(chips, load float64, a Assumptions, full bool) day {
 }
 
 // hour adds one hour's energy.
-func (in Input) hour(d *day, chips, serving, overhead, network, share, pue, tariff float64) {
+func (in *Input) hour(d *day, chips, serving, overhead, network, share, pue, tariff float64) {
 	idleWatts, busyShare := in.watts(0), min(1, share)
 	idle := serving * (1 - busyShare) * (chips*idleWatts + overhead)
 	drawn := serving * (chips*in.watts(share) + overhead)
@@ -349,7 +349,7 @@ func assemble(in Input, a Assumptions, t *totals) *Result {
 		if a.Method == AnnuityTerms {
 			other.Method = StraightTerm
 		}
-		both, tco := unit(in, other)
+		both, tco := Unit(in, other)
 		r.OtherMethod = &Other{other.Method, cents(tco), both}
 	}
 	r.Definitions = definitions(in, a)

@@ -124,13 +124,13 @@ func (l Load) check() error {
 }
 
 // watts is the draw of one serving chip at a share of full load, with what it adds to its node.
-func (in Input) watts(share float64) float64 {
+func (in *Input) watts(share float64) float64 {
 	w := in.chipWatts(share)
 	return w + in.OverheadPerWatt*max(0, w-in.chipWatts(0))
 }
 
 // chipWatts interpolates Power.
-func (in Input) chipWatts(share float64) float64 {
+func (in *Input) chipWatts(share float64) float64 {
 	n := len(in.Power)
 	if n == 0 {
 		return 0
@@ -148,7 +148,7 @@ func (in Input) chipWatts(share float64) float64 {
 	return in.Power[n-1].WattsPerChip
 }
 
-func (in Input) nodes(chips float64) float64 {
+func (in *Input) nodes(chips float64) float64 {
 	if chips <= 0 {
 		return 0
 	}
@@ -160,7 +160,7 @@ func (in Input) nodes(chips float64) float64 {
 }
 
 // full is what counts as 100 %: Full, or else Peak, or else Mean.
-func (in Input) full() Load {
+func (in *Input) full() Load {
 	byRequests := in.Mean.RequestsPerSecond > 0
 	for _, l := range []Load{in.Full, in.Peak} {
 		if l.rate(byRequests) > 0 {
@@ -171,7 +171,7 @@ func (in Input) full() Load {
 }
 
 // itWatts is the power to provision for chips: highest draw, node overhead, network share.
-func (in Input) itWatts(chips float64, networkShare float64) float64 {
+func (in *Input) itWatts(chips float64, networkShare float64) float64 {
 	if in.ProvisionedITWatts > 0 {
 		return in.ProvisionedITWatts * chips / float64(in.Chips)
 	}

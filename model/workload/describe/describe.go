@@ -110,6 +110,15 @@ func Set(name string, s *trace.Set) *Trace {
 	return out
 }
 
+// Times describes arrivals alone: times in nanoseconds, ascending.
+func Times(nanos []int64) *Arrivals {
+	a := newArrivals()
+	for _, t := range nanos {
+		a.add(t, 1, 1)
+	}
+	return a.describe()
+}
+
 // describer accumulates over requests in order of time.
 type describer struct {
 	timed         bool

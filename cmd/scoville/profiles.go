@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+	"scoville/hardware"
+	"scoville/model/atomicfile"
+	"scoville/profiles"
+)
+
+// profilesCommand shows what ships with scoville and makes curves for new silicon.
+func profilesCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "profiles",
+		Usage: "list and show the shipped chips and engines; derive the curves of new silicon from kernel tables",
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "shipped chips and engines", Flags: []cli.Flag{formatFlag()}, Action: profilesList},
+			{Name: "show", Usage: "one chip or engine (name or name@version) with its sources", ArgsUsage: "NAME", Flags: []cli.Flag{formatFlag()}, Action: profilesShow},
+			{
+				Name: "derive", Usage: "reduce kernel tables (CSV) to the curves of a chip", Action: profilesDerive,
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "chip", Required: true, Usage: "shipped chip name, or a chip TOML of your own"},
+					&cli.StringFlag{Name: "table-chip", Usage: "the chip's name in the tables, where it differs"},
+					&cli.StringFlag{Name: "engine", Value: "vllm", Usage: "use the rows of this engine; \"\" for all"},
+					&cli.StringFlag{Name: "gemm", Usage: "CSV: chip,engine,version,kernel,dtype,m,n,k,latency_ms"},
+					&cli.StringFlag{Name: "moe", Usage: "CSV: chip,engine,version,kernel,dtype,tokens,hidden,inter,topk,experts,moe_tp,moe_ep,latency_ms"},
+					&cli.StringFlag{Name: "prefill", Usage: "CSV: chip,engine,version,kernel,q_heads,kv_heads,head_dim,kv_dtype,batch,seq_len,prefix_len,latency_ms"},
+					&cli.StringFlag{Name: "decode", Usage: "CSV: chip,engine,version,kernel,q_heads,kv_heads,head_dim,kv_dtype,batch,ctx_len,latency_ms"},
+					&cli.StringFlag{Name: "collectives", Usage: "CSV: chip,source,version,op,kernel,dtype,gpus,elements,latency_ms"},
+					&cli.StringFlag{Name: "source", Value: "kernel tables given to profiles derive", Usage: "provenance written into the file"},
+					&cli.StringFlag{Name: "date", Value: "unknown", Usage: "when the tables were measured"},
+					outFlag(""), formatFlag(),
+				},
+			},
+		},
+	}
+}
+
+type chipRow struct {
+	Name, Title, Vendor                  string
+	BF16, FP8, MemoryBytes, Bandwidth, W float64
+	Basis                                string
+}
+
+func profilesList(c *cli.Context) error {
+	f, err := format(c, "table", "json")
+	if err != nil {
+		return err
+	}
+	if err := exactArgs(c); err != nil {
+		return err
+	}
+	chips, err := chipRows()
+	if err != nil {
+		return err
+	}
+	engines, err := profiles.Engines()
+	if err != nil {
+		return err
+	}
+	if f == "json" {
+		return printJSON(c.App.Writer, struct {
+			Chips   []chipRow
+			Engines []hardware.EngineProfile
+		}{chips, engines})
+	}
+	t := table.NewWriter()
+	t.SetOutputMirror(c.App.Writer)
+	t.AppendHeader(table.Row{"chip", "title", "BF16 TFLOP/s", "FP8", "GB", "TB/s", "W", "basis"})
+	for _, r := range chips {
+		t.AppendRow(table.Row{r.Name, r.Title, r.BF16 / 1e12, r.FP8 / 1e12, fmt.Sprintf("%.0f", r.MemoryBytes/1e9), r.Bandwidth / 1e12, r.W, r.Basis})
+	}
+	t.Render()
+	e := table.NewWriter()
+	e.SetOutputMirror(c.App.Writer)
+	e.AppendHeader(table.Row{"engine", "version", "policy", "tokens a step", "sequences", "memory rule"})
+	for _, p := range engines {
+		e.AppendRow(table.Row{p.Name, p.Version, p.Scheduler.Policy, p.Scheduler.MaxBatchedTokens, p.Scheduler.MaxSequences, fmt.Sprintf("%g of %s", p.Memory.Fraction, p.Memory.Rule)})
+	}
+	e.Render()
+	return nil
+}
+
+func chipRows() ([]chipRow, error) {
+	names, err := profiles.Chips()
+	if err != nil {
+		return nil, err
+	}
+	var rows []chipRow
+	for _, n := range names {
+		c, err := profiles.Chip(n)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, chipRow{c.Name, c.Title, c.Vendor, c.Peak.BF16.Value, c.Peak.FP8.Value, c.Memory.Bytes.Value, c.Memory.BytesPerSecond.Value, c.Power.LimitWatts.Value, c.Basis()})
+	}
+	return rows, nil
+}
+
+func profilesShow(c *cli.Context) error {
+	f, err := format(c, "table", "json")
+	if err != nil {
+		return err
+	}
+	if err := exactArgs(c, "NAME"); err != nil {
+		return err
+	}
+	v, err := profile(c.Args().First())
+	if err != nil {
+		return err
+	}
+	if f == "json" {
+		return printJSON(c.App.Writer, v)
+	}
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(v); err != nil {
+		return err
+	}
+	_, err = c.App.Writer.Write(b.Bytes())
+	return err
+}
+
+// profile finds a chip, or failing that an engine written as name or name@version.
+func profile(name string) (any, error) {
+	chip, chipErr := profiles.Chip(name)
+	if chipErr == nil {
+		return chip, nil
+	}
+	engine, version, _ := strings.Cut(name, "@")
+	if e, err := profiles.Engine(engine, version); err == nil {
+		return e, nil
+	}
+	return nil, chipErr
+}
+
+func profilesDerive(c *cli.Context) error {
+	f, err := format(c, "table", "json")
+	if err != nil {
+		return err
+	}
+	if err := exactArgs(c); err != nil {
+		return err
+	}
+	chip, err := chipNamed(c.String("chip"))
+	if err != nil {
+		return err
+	}
+	var t hardware.Tables
+	for _, in := range []struct {
+		flag string
+		to   **hardware.Table
+	}{{"gemm", &t.Gemm}, {"moe", &t.MoE}, {"prefill", &t.Prefill}, {"decode", &t.Decode}, {"collectives", &t.Collectives}} {
+		if *in.to, err = readTable(c.String(in.flag)); err != nil {
+			return err
+		}
+	}
+	tableChip := c.String("table-chip")
+	if tableChip == "" {
+		tableChip = chip.Name
+	}
+	curves, err := hardware.Derive(chip, tableChip, c.String("engine"), t)
+	if err != nil {
+		return err
+	}
+	curves.Source, curves.Date = c.String("source"), c.String("date")
+	if f == "json" {
+		return printJSON(c.App.Writer, curves)
+	}
+	text, err := profiles.CurvesTOML(curves)
+	if err != nil {
+		return err
+	}
+	if out := c.String("o"); out != "" {
+		return atomicfile.WriteBytes(out, text)
+	}
+	_, err = c.App.Writer.Write(text)
+	return err
+}
+
+func chipNamed(name string) (hardware.Chip, error) {
+	if strings.HasSuffix(name, ".toml") {
+		return profiles.ReadChip(name, "")
+	}
+	return profiles.Chip(name)
+}
+
+func readTable(file string) (t *hardware.Table, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return hardware.ReadTable(file, f)
+}

@@ -1,0 +1,100 @@
+package hardware
+
+import (
+	"fmt"
+
+	"scoville/model/fact"
+)
+
+// EngineProfile is one version of a serving engine: what its scheduler does by default, how it divides device memory, and what
+// its host side adds to the kernels. Constants move by 8 % to 10x between versions, so a profile is of one version.
+type EngineProfile struct {
+	Name     string   `toml:"name"`    // "vllm"
+	Version  string   `toml:"version"` // "0.11"; versions match by prefix, see profiles.Engine
+	Aliases  []string `toml:"aliases"`
+	Released string   `toml:"released"`
+	Source   string   `toml:"source"`
+	Note     string   `toml:"note"`
+
+	Scheduler Scheduler    `toml:"scheduler"`
+	Memory    MemoryRule   `toml:"memory"`
+	Host      HostOverhead `toml:"host"`
+
+	CalibratedOn []Calibration `toml:"calibrated_on"`
+}
+
+// Scheduler holds the defaults of the batching policy.
+type Scheduler struct {
+	Policy           string `toml:"policy"` // vllm-v1, guaranteed-no-evict or static
+	MaxBatchedTokens int    `toml:"max_num_batched_tokens"`
+	MaxSequences     int    `toml:"max_num_seqs"`
+	BlockTokens      int    `toml:"block_tokens"`
+	ChunkedPrefill   bool   `toml:"chunked_prefill"`
+	PrefixCaching    bool   `toml:"prefix_caching"`
+	AsyncScheduling  bool   `toml:"async_scheduling"`
+}
+
+// MemoryRule says what share of device memory becomes KV cache.
+type MemoryRule struct {
+	Rule     string  `toml:"rule"`     // "all": fraction x all memory covers everything (vLLM); "weights+kv": fraction covers weights and KV (SGLang); "free": fraction of what is free after weights (TensorRT-LLM)
+	Fraction float64 `toml:"fraction"` // gpu_memory_utilization, mem_fraction_static, free_gpu_memory_fraction
+}
+
+// HostOverhead is what a step takes beyond its kernels: scheduling, input preparation, launches the graph doesn't hide, sampling,
+// detokenising. Seconds.
+type HostOverhead struct {
+	StepSeconds           fact.Fact `toml:"step_seconds"`            // each step
+	LayerSeconds          fact.Fact `toml:"layer_seconds"`           // each layer of a step: gaps between kernels and small kernels not modelled
+	SequenceSeconds       fact.Fact `toml:"sequence_seconds"`        // each sequence in the step
+	TokenSeconds          fact.Fact `toml:"token_seconds"`           // each prompt token in the step
+	PrefillRequestSeconds fact.Fact `toml:"prefill_request_seconds"` // each sequence with a prefill chunk
+	EagerLayerSeconds     fact.Fact `toml:"eager_layer_seconds"`     // least time of a layer in a step outside CUDA graphs (prefill), kernel launches bound by the host
+	TTFTSeconds           fact.Fact `toml:"ttft_seconds"`            // outside the steps, before the first token: HTTP, tokenise, dispatch
+}
+
+// Calibration names measured rows that a constant above was read off, so that a score can leave them out.
+type Calibration struct {
+	Table string   `toml:"table"`
+	Rows  []string `toml:"rows"`
+	Use   string   `toml:"use"`
+}
+
+// Check refuses an engine profile that can't run.
+func (e EngineProfile) Check() error {
+	if e.Name == "" || e.Version == "" {
+		return fmt.Errorf("name and version are both needed")
+	}
+	switch e.Scheduler.Policy {
+	case "vllm-v1", "guaranteed-no-evict", "static":
+	default:
+		return fmt.Errorf("scheduler.policy %q is not one of vllm-v1, guaranteed-no-evict, static", e.Scheduler.Policy)
+	}
+	switch e.Memory.Rule {
+	case "all", "weights+kv", "free":
+	default:
+		return fmt.Errorf("memory.rule %q is not one of all, weights+kv, free", e.Memory.Rule)
+	}
+	if f := e.Memory.Fraction; !(f > 0 && f <= 1) {
+		return fmt.Errorf("memory.fraction %g is not in (0, 1]", f)
+	}
+	if e.Scheduler.MaxBatchedTokens <= 0 || e.Scheduler.MaxSequences <= 0 || e.Scheduler.BlockTokens <= 0 {
+		return fmt.Errorf("scheduler.max_num_batched_tokens, max_num_seqs and block_tokens must be positive")
+	}
+	h := e.Host
+	for _, f := range []namedFact{
+		{"host.step_seconds", h.StepSeconds}, {"host.layer_seconds", h.LayerSeconds}, {"host.sequence_seconds", h.SequenceSeconds},
+		{"host.token_seconds", h.TokenSeconds}, {"host.prefill_request_seconds", h.PrefillRequestSeconds},
+		{"host.eager_layer_seconds", h.EagerLayerSeconds}, {"host.ttft_seconds", h.TTFTSeconds},
+	} {
+		if !f.fact.Known() {
+			continue
+		}
+		if err := f.fact.Check(); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if !(f.fact.Value >= 0) || f.fact.Value > 10 {
+			return fmt.Errorf("%s: %g s is not a plausible overhead", f.name, f.fact.Value)
+		}
+	}
+	return nil
+}

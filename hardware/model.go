@@ -1,0 +1,102 @@
+package hardware
+
+import (
+	"math"
+)
+
+// representativeContext is the context of a sequence at which what isn't linear in the cache tokens (the power limit) is taken.
+const representativeContext = 1024
+
+// stepModel is the step model of DESIGN: curves of a chip, layers of a model, overheads of an engine.
+type stepModel struct {
+	walker
+	power      powerModel
+	host       HostOverhead
+	layers     float64
+	microBatch float64 // pipeline stages, each with a share of the batch in flight
+	chips      float64
+	decode     []DecodeWork // by sequences
+}
+
+// NewStepModel prepares the step times of a deployment. Decode steps are tabulated up to the engine's max_num_seqs.
+func NewStepModel(d Deployment) (StepModel, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	s := d.Split.Normal()
+	m := &stepModel{
+		walker: newWalker(d), power: newPowerModel(d.Chip, d.PowerLimitWatts), host: d.Engine.Host,
+		layers: float64(d.Model.Layers), microBatch: float64(s.Pipeline), chips: float64(s.Chips()),
+	}
+	m.decode = make([]DecodeWork, d.Engine.Scheduler.MaxSequences+1)
+	for n := range m.decode {
+		m.decode[n] = m.decodeWork(n, 1)
+	}
+	return m, nil
+}
+
+// IdleWatts is the draw of the replica's chips when no step runs.
+func (m *stepModel) IdleWatts() float64 { return m.power.idle * m.chips }
+
+// Decode is the work of a decode step of n sequences.
+func (m *stepModel) Decode(n int) DecodeWork {
+	if n >= 0 && n < len(m.decode) {
+		return m.decode[n]
+	}
+	return m.decodeWork(max(n, 0), 1)
+}
+
+// Step is the work of any step.
+func (m *stepModel) Step(b Batch) Work {
+	if b.PrefillTokens <= 0 && b.PrefillSequences <= 0 {
+		d := m.Decode(b.DecodeSequences)
+		if b.Speculative > 1 {
+			d = m.decodeWork(b.DecodeSequences, float64(b.Speculative))
+		}
+		return d.Base.Plus(d.PerKV.Times(b.DecodeKVTokens)).Plus(d.PerKVWin.Times(b.DecodeKVWindow))
+	}
+	l := loadOf(b, m.data*m.microBatch)
+	kernels := m.tokenWork(l.tokens()).plus(m.head(l.verified + l.prefillSequences)).plus(m.promptContext(l))
+	base, perKV, perWindow := m.decodeContext(l.decode, l.verified)
+	kernels = kernels.plus(base).plus(perKV.times(l.decodeKV)).plus(perWindow.times(l.decodeKVWindow))
+	// outside CUDA graphs the host launches every kernel: a layer takes at least that long
+	kernels.seconds = math.Max(kernels.seconds, m.host.EagerLayerSeconds.Value*m.layers)
+	overhead := m.overhead(l.decode+l.prefillSequences, l.prefill, l.prefillSequences)
+	return m.work(kernels, overhead, m.power.stretch(kernels, kernels.seconds+overhead))
+}
+
+// decodeWork is a pure decode step: base plus a term for each cache token.
+func (m *stepModel) decodeWork(n int, speculative float64) DecodeWork {
+	if n <= 0 {
+		return DecodeWork{}
+	}
+	sequences := float64(n) / (m.data * m.microBatch)
+	base, perKV, perWindow := m.decodeContext(sequences, sequences*speculative)
+	kernels := m.tokenWork(sequences * speculative).plus(m.head(sequences * speculative)).plus(base)
+	overhead := m.overhead(sequences, 0, 0)
+	window := math.Min(representativeContext, math.Max(1, float64(m.kv.WindowTokens)))
+	typical := kernels.plus(perKV.times(sequences * representativeContext)).plus(perWindow.times(sequences * window))
+	stretch := math.Max(m.power.stretch(typical, typical.seconds+overhead), m.power.stretch(kernels, kernels.seconds+overhead))
+	share := 1 / (m.data * m.microBatch) // a cache token lies on one replica, in one microbatch
+	return DecodeWork{
+		Base:     m.work(kernels, overhead, stretch),
+		PerKV:    m.work(perKV.times(share), 0, stretch),
+		PerKVWin: m.work(perWindow.times(share), 0, stretch),
+	}
+}
+
+// overhead is the host's part of a step.
+func (m *stepModel) overhead(sequences, promptTokens, promptSequences float64) float64 {
+	h := m.host
+	return h.StepSeconds.Value + h.LayerSeconds.Value*m.layers + h.SequenceSeconds.Value*sequences +
+		h.TokenSeconds.Value*promptTokens + h.PrefillRequestSeconds.Value*promptSequences
+}
+
+// work turns a rank's kernels into the replica's work. With a pipeline of p stages the batch is in flight in p parts: a part goes
+// through all stages in the time of all its layers divided by p a stage, and every sequence yields its token once in p stage
+// times, hence p x (layers / p) = the kernels of all layers at one part's size; the hand-over adds p - 1 transfers.
+func (m *stepModel) work(k piece, overhead, stretch float64) Work {
+	seconds := k.seconds*stretch + overhead
+	joules := m.power.joules(k, k.seconds, overhead, stretch)
+	return Work{Seconds: seconds, FLOPs: k.flops * m.chips, Bytes: k.bytes * m.chips, Joules: joules * m.chips}
+}

@@ -49,7 +49,7 @@ type Replica struct {
 	decode            decodeSet
 	pool              pool
 	taken             int64 // weight taken ahead for the first decode step planned
-	costs             []decodeCost
+	costs             *costTable
 	now               instant // of the last step boundary
 	plan              plan
 	err               error

@@ -1,0 +1,2 @@
+// Package fleet simulates many replicas behind a router, on one event loop.
+package fleet

@@ -93,7 +93,7 @@ func nonTorchBytes(in MemoryInput) float64 {
 // countsGraphs tells whether the engine takes its CUDA graphs out of its budget. vLLM up to 0.19 captures them after the cache is
 // allotted, beside the budget.
 func countsGraphs(in MemoryInput) bool {
-	return in.Engine == "vllm" && in.Version != "" && !olderThan(in.Version, 0, 20)
+	return in.Engine == "vllm" && !olderThan(in.Version, 0, 20)
 }
 
 // olderThan compares a version such as "0.15.1", "~0.8" or "<=0.16" with major.minor. An empty version is the newest.

@@ -66,7 +66,7 @@ func (r *Replica) giveUp(i int32) {
 		return
 	}
 	if s.join >= 0 {
-		r.leaveDecode(i)
+		r.quitDecode(i)
 	}
 	r.finish(i, TimedOut)
 }

@@ -11,6 +11,7 @@ type decodeSet struct {
 	unitsWin      int64 // the same, each cut at the window
 	ends          timers
 	windows       timers // when sequences reach the window
+	stale         int    // timers at most that belong to sequences gone before their time
 	blocks        residues
 	growingBlocks residues // of the sequences below the window
 }
@@ -62,6 +63,12 @@ func (r *Replica) joinDecode(i int32) {
 	}
 }
 
+// quitDecode takes a sequence out before its end: the timer of that turns stale.
+func (r *Replica) quitDecode(i int32) {
+	r.decode.stale++
+	r.leaveDecode(i)
+}
+
 // leaveDecode takes a sequence out and settles its context, tokens and blocks.
 func (r *Replica) leaveDecode(i int32) {
 	s, d := &r.slots[i], &r.decode
@@ -75,6 +82,7 @@ func (r *Replica) leaveDecode(i int32) {
 	}
 	if r.window > 0 {
 		if s.growing {
+			d.stale++ // its window timer
 			d.unitsWin -= context
 			d.growingBlocks.add(r.position(s), -1)
 		} else {
@@ -164,10 +172,12 @@ func (r *Replica) planLeap(taken, limit int64) {
 // due returns the key of the first live timer of the decode set, never if there is none.
 func (r *Replica) due(h *timers) int64 {
 	for len(*h) > 0 {
-		if t := (*h)[0]; r.slots[t.idx].join == t.seq {
+		t := (*h)[0]
+		if r.decode.stale == 0 || r.slots[t.idx].join == t.seq { // spares a look into memory for most
 			return t.key
 		}
 		h.pop()
+		r.decode.stale--
 	}
 	return never
 }

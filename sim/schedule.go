@@ -188,7 +188,7 @@ func (r *Replica) victim() int32 {
 func (r *Replica) preempt(i int32) {
 	s := &r.slots[i]
 	if s.join >= 0 {
-		r.leaveDecode(i)
+		r.quitDecode(i)
 		s.lastToken = r.now.ns
 	}
 	s.alone = r.running == 1

@@ -108,7 +108,8 @@ func (p *compiledPrefix) head(blocks []PrefixBlock, class uint64, input int32, u
 		return blocks
 	}
 	document := uint64(pick(p.documentP, p.documents, uDocument))
-	shared := int32(p.reuse.at(uShare)*float64(left)) / p.chunk
+	// Rounded to whole chunks, so that the mean share is kept.
+	shared := min((int32(p.reuse.at(uShare)*float64(left))+p.chunk/2)/p.chunk, left/p.chunk)
 	for i := range shared {
 		blocks = append(blocks, PrefixBlock{key(keyDocument, class<<32|document, uint64(i)), p.chunk})
 	}

@@ -35,7 +35,8 @@ type Window struct {
 	OutputPeak float64 `json:"output_tokens_peak_to_mean"`
 }
 
-// Bursts are runs of arrivals with no gap above 5 s, reported where at least half of the time is silent.
+// Bursts are runs of arrivals with no gap above 5 s, reported where at least half of the time is silent
+// and a burst has 5 requests or more on average.
 type Bursts struct {
 	Count        int     `json:"count"`
 	MeanRequests float64 `json:"mean_requests"`
@@ -241,7 +242,10 @@ func (a *arrivals) describe() *Arrivals {
 	}
 	out.SilentShare = a.silent / out.SpanSeconds
 	if out.SilentShare >= 0.5 && len(a.bursts) >= 10 {
-		out.Bursts = a.describeBursts()
+		// Few requests a burst are just rare arrivals.
+		if b := a.describeBursts(); b.MeanRequests >= 5 {
+			out.Bursts = b
+		}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package cost
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Input is a sized fleet and the traffic it serves, usually from a simulation.
 type Input struct {
@@ -180,4 +183,35 @@ func (in *Input) itWatts(chips float64, networkShare float64) float64 {
 		highest = max(highest, in.watts(p.LoadShare))
 	}
 	return (chips*highest + in.nodes(chips)*in.NodeOverheadWatts) * (1 + networkShare)
+}
+
+// Utilisation is the work of the mean load over what the fleet holds within its SLA.
+func (in Input) Utilisation() float64 {
+	byRequests := in.Mean.RequestsPerSecond > 0
+	return in.Mean.rate(byRequests) / (in.full().rate(byRequests) * (1 - in.RetryShare))
+}
+
+// Faster is the fleet if the same chips, at the same watts, served k times the traffic.
+func (in Input) Faster(k float64) Input {
+	in.Full = in.full().Times(k)
+	in.Mean, in.Peak = in.Mean.Times(k), in.Peak.Times(k)
+	in.CeilingOutputTokensPerSecond *= k
+	return in
+}
+
+// Resized is the fleet for k times the traffic: as many more serving chips, rounded up to whole replicas of so many chips,
+// at least one, and the same spares.
+func (in Input) Resized(k float64, replica int) Input {
+	serving := in.Chips - in.SpareChips
+	now := replica * max(1, int(math.Ceil(float64(serving)*k/float64(replica)-1e-9)))
+	grown := float64(now) / float64(serving)
+	in.Full = in.full().Times(grown)
+	in.Mean, in.Peak = in.Mean.Times(k), in.Peak.Times(k)
+	if in.Nodes > 0 {
+		in.Nodes = int(math.Ceil(float64(in.Nodes)*float64(now+in.SpareChips)/float64(in.Chips) - 1e-9))
+	}
+	in.ProvisionedITWatts *= float64(now+in.SpareChips) / float64(in.Chips)
+	in.CeilingOutputTokensPerSecond *= grown
+	in.Chips = now + in.SpareChips
+	return in
 }

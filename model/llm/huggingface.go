@@ -208,7 +208,7 @@ func (c *config) architecture(name string) Architecture {
 	a := Architecture{
 		Name:       name,
 		Layers:     c.must("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-		Hidden:     c.must("hidden_size", "n_embd", "d_model", "dim"),
+		Hidden:     c.must("hidden_size", "n_embd", "n_embed", "d_model", "dim"),
 		Vocabulary: c.must("vocab_size", "padded_vocab_size"),
 		GatedFFN:   !f.plain,
 		Source:     "config.json",

@@ -13,7 +13,7 @@ import (
 
 // fakeModel is a step model of one term each, linear in KV tokens as the contract asks.
 type fakeModel struct {
-	fixed, perToken, perSequence, perKV, perKVWin, perPair float64 // seconds
+	fixed, perToken, perSequence, perKV, perKVWin, perPair, perPairWin float64 // seconds
 	weights, flops                                         float64 // roofline of the dense part: seconds to read the weights, seconds a token
 	idle                                                   float64
 }
@@ -21,7 +21,7 @@ type fakeModel struct {
 func (m fakeModel) Step(b hardware.Batch) hardware.Work {
 	tokens := float64(b.DecodeSequences*max(1, b.Speculative) + b.PrefillTokens)
 	s := m.fixed + m.perToken*tokens + m.perSequence*float64(b.DecodeSequences+b.PrefillSequences) +
-		m.perKV*(b.DecodeKVTokens+b.PrefillKVTokens) + m.perKVWin*b.DecodeKVWindow + m.perPair*b.PrefillPairs + max(m.weights, m.flops*tokens)
+		m.perKV*(b.DecodeKVTokens+b.PrefillKVTokens) + m.perKVWin*b.DecodeKVWindow + m.perPair*b.PrefillPairs + m.perPairWin*b.PrefillPairsWin + max(m.weights, m.flops*tokens)
 	return hardware.Work{Seconds: s, FLOPs: 2e9 * tokens, Bytes: 1e9 + b.DecodeKVTokens, Joules: 100*s + 0.001*tokens}
 }
 

@@ -50,7 +50,7 @@ func drawScenario(t *rapid.T) scenario {
 	if flip("overhead") {
 		e.OverheadTTFTSeconds = 0.003
 	}
-	m := fakeModel{fixed: 1e-3, perToken: 1e-5, perSequence: 1e-5, perKV: 1e-7, perKVWin: 3e-8, perPair: 1e-9, weights: 2e-3, flops: 3e-5, idle: 50}
+	m := fakeModel{fixed: 1e-3, perToken: 1e-5, perSequence: 1e-5, perKV: 1e-7, perKVWin: 3e-8, perPair: 1e-9, perPairWin: 2e-9, weights: 2e-3, flops: 3e-5, idle: 50}
 	s := scenario{cfg: Config{Engine: e, Steps: m, SLA: sla.Limits{PerRequest: []sla.Limit{{Metric: sla.TTFT, Seconds: 0.1}, {Metric: sla.E2E, Seconds: 2}}, Attainment: 0.5}}}
 	s.cfg.Options.KeepRequests = true
 	s.cfg.Options.WarmupShare = -1

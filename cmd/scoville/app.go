@@ -41,6 +41,7 @@ func noAnswer(err error) error      { return &exitError{exitNoAnswer, err} }
 func commands() []*cli.Command {
 	return []*cli.Command{
 		profilesCommand(),
+		workloadCommand(),
 	}
 }
 

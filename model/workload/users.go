@@ -7,6 +7,10 @@ import (
 
 const secondsPerDay = 86400
 
+// DefaultPeakFactor is assumed where nothing is known of the busiest hour: between consumer services (1.3 to 1.7) and
+// enterprise code (3.0); see docs/workloads.md.
+const DefaultPeakFactor = 2.0
+
 // PeakFromUsers is the peak rate in requests per second that people make: daily active users x requests of each a day
 // x peak factor / 86400. The peak factor is the busiest time's rate over the day's mean, at least 1.
 func PeakFromUsers(dailyActiveUsers, requestsPerUserPerDay, peakFactor float64) (float64, error) {

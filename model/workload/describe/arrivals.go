@@ -23,6 +23,7 @@ type Arrivals struct {
 	BusiestStart float64  `json:"busiest_hour_start_seconds"`
 	SilentShare  float64  `json:"silent_share"` // of the span in gaps above 5 s
 	Bursts       *Bursts  `json:"bursts,omitempty"`
+	Rate         Series   `json:"rate"`
 }
 
 // Window is what counts in aligned windows show; the last, incomplete one is left out.
@@ -33,6 +34,46 @@ type Window struct {
 	Dispersion float64 `json:"index_of_dispersion"` // variance over mean of the counts; 1 for Poisson
 	InputPeak  float64 `json:"input_tokens_peak_to_mean"`
 	OutputPeak float64 `json:"output_tokens_peak_to_mean"`
+}
+
+// Series is a rate over time in equal steps, at most 2,048 of them.
+type Series struct {
+	StepSeconds float64   `json:"step_seconds"`
+	PerSecond   []float64 `json:"per_second"`
+}
+
+// series counts arrivals in steps that double when there are too many.
+type series struct {
+	step   int64
+	counts []float64
+}
+
+const maxSeries = 2048
+
+func (s *series) add(t int64) {
+	for t/s.step >= maxSeries {
+		for i := 0; i < len(s.counts); i += 2 {
+			sum := s.counts[i]
+			if i+1 < len(s.counts) {
+				sum += s.counts[i+1]
+			}
+			s.counts[i/2] = sum
+		}
+		s.counts = s.counts[:(len(s.counts)+1)/2]
+		s.step *= 2
+	}
+	for k := int(t / s.step); len(s.counts) <= k; {
+		s.counts = append(s.counts, 0)
+	}
+	s.counts[t/s.step]++
+}
+
+func (s *series) rate() Series {
+	out := Series{StepSeconds: float64(s.step) / 1e9}
+	for _, n := range s.counts {
+		out.PerSecond = append(out.PerSecond, n/out.StepSeconds)
+	}
+	return out
 }
 
 // Bursts are runs of arrivals with no gap above 5 s, reported where at least half of the time is silent
@@ -133,6 +174,7 @@ type arrivals struct {
 	insideSum, insideSqu float64
 	inside               int64
 	input, output        float64
+	series               series
 }
 
 type burst struct {
@@ -149,7 +191,7 @@ const (
 )
 
 func newArrivals() *arrivals {
-	a := &arrivals{}
+	a := &arrivals{series: series{step: 1e9}}
 	for _, s := range windowSeconds {
 		a.bins = append(a.bins, bins{nanos: int64(s * 1e9)})
 	}
@@ -171,6 +213,7 @@ func (a *arrivals) add(nanos int64, input, output int32) {
 	for i := range a.bins {
 		a.bins[i].add(nanos-a.first, float64(input), float64(output))
 	}
+	a.series.add(nanos - a.first)
 	a.recent = append(a.recent, nanos)
 	for a.recent[a.head] < nanos-1e9 {
 		a.head++
@@ -240,6 +283,7 @@ func (a *arrivals) describe() *Arrivals {
 	if h := &a.bins[len(a.bins)-1]; h.n >= 2 {
 		out.BusiestHour, out.BusiestStart = h.peak[0]/3600, float64(h.peakStart)/1e9
 	}
+	out.Rate = a.series.rate()
 	out.SilentShare = a.silent / out.SpanSeconds
 	if out.SilentShare >= 0.5 && len(a.bursts) >= 10 {
 		// Few requests a burst are just rare arrivals.

@@ -6,7 +6,6 @@ import (
 
 	"scoville/model/workload"
 	"scoville/model/workload/describe"
-	"scoville/model/workload/trace"
 )
 
 // target is what the on-off process is fitted to: mean squared log error over these figures.
@@ -112,21 +111,5 @@ func arrivalTimes(w *workload.Workload, span float64, seed uint64, replication i
 
 // generated draws a workload for that long and describes it.
 func generated(w *workload.Workload, span float64, seed uint64, replication int) (*describe.Trace, error) {
-	s, err := w.Source(workload.SourceOptions{Seed: seed, Replication: replication, HorizonSeconds: span})
-	if err != nil {
-		return nil, err
-	}
-	set := &trace.Set{Timed: true}
-	var r workload.Request
-	for s.Next(&r) {
-		set.Nanos = append(set.Nanos, r.ArrivalNanoseconds)
-		set.Input, set.Output = append(set.Input, r.InputTokens), append(set.Output, r.OutputTokens)
-	}
-	if s.Err() != nil {
-		return nil, s.Err()
-	}
-	if set.Len() < 2 {
-		set.Nanos, set.Input, set.Output = []int64{0, 1e9}, []int32{1, 1}, []int32{1, 1}
-	}
-	return describe.Set("generated", set), nil
+	return Generated(w, workload.SourceOptions{Seed: seed, Replication: replication, HorizonSeconds: span})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -92,6 +93,9 @@ func parseNumber(b []byte, unitNanos float64) (int64, error) {
 		}
 		return n * int64(unitNanos), nil
 	}
+	if n, ok := parseDecimal(b, unitNanos); ok {
+		return n, nil
+	}
 	x, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || math.IsNaN(x) {
 		return 0, fmt.Errorf("%q is not a number", clip(b))
@@ -100,6 +104,25 @@ func parseNumber(b []byte, unitNanos float64) (int64, error) {
 		return 0, fmt.Errorf("time %q is out of range", clip(b))
 	}
 	return int64(math.Round(x)), nil
+}
+
+// parseDecimal reads plain decimals such as 12.000000001 exactly, where floating point would round at large times.
+func parseDecimal(b []byte, unitNanos float64) (int64, bool) {
+	whole, fraction, found := strings.Cut(string(b), ".")
+	const longest = 9
+	if !found || len(whole) == 0 || len(whole) > longest || whole[0] == '-' || whole[0] == '+' || len(fraction) == 0 || len(fraction) > longest {
+		return 0, false
+	}
+	w, err1 := strconv.ParseUint(whole, 10, 63)
+	f, err2 := strconv.ParseUint(fraction, 10, 63)
+	scale := math.Pow10(len(fraction))
+	if err1 != nil || err2 != nil || unitNanos < scale && math.Mod(scale, unitNanos) != 0 {
+		return 0, false
+	}
+	if unitNanos >= scale {
+		return int64(w)*int64(unitNanos) + int64(f)*int64(unitNanos/scale), true
+	}
+	return int64(w)*int64(unitNanos) + int64(math.Round(float64(f)*unitNanos/scale)), true
 }
 
 // parseTokens reads a count of tokens: a whole number, also in the form 12.0. Negative ones mean "not recorded".

@@ -16,7 +16,7 @@ import (
 // prompt: 10 us a token.
 func server() Config {
 	return Config{Engine: Engine{MaxBatchedTokens: math.MaxInt32, MaxSequences: 1, ChunkedPrefill: true, BlockTokens: 16},
-		Steps: fakeModel{perToken: 1e-5}}
+		Steps: fakeModel{perToken: 1e-5}, Options: Options{ExactRequests: 1000}}
 }
 
 // customers arrive as a Poisson stream for a server with mean service of 1 s.
@@ -68,7 +68,7 @@ func TestQueueTheory(t *testing.T) {
 			rho       float64
 			n         int64
 			precision float64
-		}{{0.3, 20_000, 0.1}, {0.7, 20_000, 0.1}, {0.9, 40_000, 0.25}, {0.95, 80_000, 0.35}} {
+		}{{0.3, 20_000, 0.1}, {0.7, 20_000, 0.1}, {0.9, 40_000, 0.3}, {0.95, 60_000, 0.45}} {
 			t.Run(fmt.Sprintf("%s at %g", q.name, c.rho), func(t *testing.T) {
 				s := replications(t, c.rho, q.service, c.n, 0, 0.999)
 				wait, _ := s.Estimate(queueWait, 0)
@@ -77,7 +77,7 @@ func TestQueueTheory(t *testing.T) {
 				contains(t, "mean time in system", e2e, 1+c.rho/(1-c.rho)*(1+q.cv2)/2, c.precision)
 				if q.name == "M/M/1" {
 					p99, _ := s.Estimate(sla.E2E, 0.99)
-					contains(t, "p99 in system", p99, -math.Log(0.01)/(1-c.rho), 2*c.precision) // ten replications at 99.9 %: t = 4.8
+					contains(t, "p99 in system", p99, -math.Log(0.01)/(1-c.rho), 3*c.precision) // ten replications at 99.9 %: t = 4.8
 				}
 				if got := s.Pooled.Utilisation; math.Abs(got-c.rho) > 0.03*c.rho {
 					t.Errorf("utilisation %g at load %g", got, c.rho)
@@ -119,7 +119,7 @@ func TestCoverage(t *testing.T) {
 		rho float64
 		n   int64
 	}
-	loads, least := []load{{0.8, 20_000}}, 0.93*float64(*macros)
+	loads, least := []load{{0.8, 10_000}}, 0.93*float64(*macros)
 	if *macros < 100 {
 		least -= 2 * math.Sqrt(float64(*macros)*0.93*0.07)
 	} else {

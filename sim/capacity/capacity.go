@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
@@ -58,6 +59,8 @@ func (e *ErrNoLoad) Error() string {
 const (
 	defaultReplications = 6
 	defaultPrecision    = 0.02
+	firstStride         = 1.3 // first step of the gallop from Start; each further step squares it
+	maxStride           = 4
 	maxBracketSteps     = 40
 	idleFraction        = 1.0 / 4096 // of Start: a load so low that requests hardly meet
 )
@@ -69,18 +72,22 @@ func Find(ctx context.Context, s Search) (*Answer, error) {
 		return nil, fmt.Errorf("capacity: start rate %g must be positive", s.Start)
 	}
 	found := make([]root, s.Replications)
+	var done atomic.Int64
+	one := func(ctx context.Context, r int, start, stride float64) (err error) {
+		found[r], err = bisect(ctx, s, r, start, stride)
+		if s.Progress != nil {
+			s.Progress(int(done.Add(1)), s.Replications)
+		}
+		return err
+	}
+	if err := one(ctx, 0, s.Start, firstStride); err != nil {
+		return nil, err
+	}
+	// The first root tells the others where to start; each still brackets its own.
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.Parallel)
-	done := make(chan struct{}, s.Replications)
-	for r := range found {
-		g.Go(func() (err error) {
-			found[r], err = bisect(gctx, s, r)
-			done <- struct{}{}
-			if s.Progress != nil {
-				s.Progress(len(done), s.Replications)
-			}
-			return err
-		})
+	for r := 1; r < s.Replications; r++ {
+		g.Go(func() error { return one(gctx, r, found[0].rate, 1+2*s.Precision) })
 	}
 	if err := g.Wait(); err != nil {
 		if ctx.Err() != nil {
@@ -115,8 +122,8 @@ type root struct {
 // Passes reports whether a run is stable and within its SLA.
 func Passes(r *sim.Result) bool { return r.SLAMet && r.Verdict != sim.Unstable }
 
-// bisect brackets the root by doubling from Start, then halves the bracket geometrically.
-func bisect(ctx context.Context, s Search, replication int) (root, error) {
+// bisect brackets the root by galloping away from start, then halves the bracket geometrically.
+func bisect(ctx context.Context, s Search, replication int, start, stride float64) (root, error) {
 	var out root
 	probe := func(rate float64) (bool, error) {
 		r, err := s.Probe(ctx, rate, replication)
@@ -131,7 +138,7 @@ func bisect(ctx context.Context, s Search, replication int) (root, error) {
 		out.above = r
 		return false, nil
 	}
-	low, high, err := bracket(s, probe, &out)
+	low, high, err := bracket(s, start, stride, probe, &out)
 	if err != nil {
 		return out, err
 	}
@@ -152,19 +159,16 @@ func bisect(ctx context.Context, s Search, replication int) (root, error) {
 }
 
 // bracket returns a passing and a failing rate.
-func bracket(s Search, probe func(float64) (bool, error), out *root) (low, high float64, err error) {
-	rate := s.Start
+func bracket(s Search, start, stride float64, probe func(float64) (bool, error), out *root) (low, high float64, err error) {
+	rate := start
 	ok, err := probe(rate)
 	if err != nil {
 		return 0, 0, err
 	}
-	for step := range maxBracketSteps {
-		next := rate * 2
+	for range maxBracketSteps {
+		next := rate * stride
 		if !ok {
-			next = rate / 2
-		}
-		if !ok && step > 1 {
-			next = rate / 4
+			next = rate / stride
 		}
 		if next < s.Start*idleFraction {
 			return 0, 0, &ErrNoLoad{Rate: rate, Best: out.above}
@@ -182,7 +186,7 @@ func bracket(s Search, probe func(float64) (bool, error), out *root) (low, high 
 		case !ok && nextOK:
 			return next, rate, nil
 		}
-		rate = next
+		rate, stride = next, min(stride*stride, maxStride)
 	}
 	return 0, 0, errors.New("capacity: no failing load found; the SLA has no limit that load can break")
 }

@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"scoville/hardware"
+	"scoville/model/cost"
+	"scoville/model/llm"
+	"scoville/profiles"
+	"scoville/sim"
+)
+
+// served is the resolved model section.
+type served struct {
+	arch      llm.Architecture
+	precision llm.Precision
+}
+
+func (f *File) model() (*served, error) {
+	m := &served{}
+	var err error
+	if f.Model.Config != "" {
+		path := f.inFolder(f.Model.Config)
+		data, readErr := os.ReadFile(path)
+		if readErr != nil {
+			return nil, fileError(path, readErr)
+		}
+		_ = data
+		err = fmt.Errorf("TODO")
+	} else {
+		m.arch, m.precision, err = profiles.Model(f.Model.Name)
+	}
+	if err != nil {
+		return nil, f.errorAt("model.name", "%v", err)
+	}
+	m.precision, err = withPrecision(m.precision, f.Model.Weights, f.Model.KV, f.Model.Activations)
+	if err != nil {
+		return nil, f.errorAt("model", "%v", err)
+	}
+	return m, nil
+}
+
+// withPrecision lays named formats over a precision.
+func withPrecision(p llm.Precision, weights, kv, activations string) (llm.Precision, error) {
+	if weights != "" {
+		w, err := llm.ParseDType(weights)
+		if err != nil {
+			return p, fmt.Errorf("weights: %w", err)
+		}
+		if w != p.Weights {
+			p = llm.NewPrecision(w)
+		}
+	}
+	for _, part := range []struct {
+		name, given string
+		to          *llm.DType
+	}{{"kv", kv, &p.KV}, {"activations", activations, &p.Activations}} {
+		if part.given == "" {
+			continue
+		}
+		d, err := llm.ParseDType(part.given)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", part.name, err)
+		}
+		*part.to = d
+	}
+	return p, p.Check()
+}
+
+// deployment is one candidate, resolved.
+type deployment struct {
+	section *CandidateSection
+	name    string
+	chip    hardware.Chip
+	engine  hardware.EngineProfile
+	model   *served
+	hw      hardware.Deployment
+	fit     *hardware.MemoryFit
+	steps   hardware.StepModel
+	config  sim.Config
+	refusal string // why it can't run at all
+
+	answered *Candidate
+	input    cost.Input
+	costs    cost.Assumptions
+	quote    *profiles.Quote
+}
+
+// defaultEngine serves where a candidate names none.
+const defaultEngine = "vllm"
+
+// deploy resolves candidate i. A model that doesn't fit is a refusal, not an error: other candidates may still serve.
+func (p *planner) deploy(i int) (*deployment, error) {
+	c := &p.file.Candidates[i]
+	d := &deployment{section: c, name: c.Name}
+	if err := d.resolve(p.file); err != nil {
+		return nil, p.file.errorAt("candidate", "number %d: %v", i+1, err)
+	}
+	precision, err := withPrecision(p.model.precision, c.Weights, c.KV, c.Activations)
+	if err != nil {
+		return nil, p.file.errorAt("candidate", "number %d: %v", i+1, err)
+	}
+	d.model = &served{p.model.arch, precision}
+	d.hw = hardware.Deployment{
+		Chip: d.chip, Model: d.model.arch, Precision: precision, Engine: d.engine, PowerLimitWatts: c.PowerLimitWatts,
+		Split: llm.Split{Tensor: c.TensorParallel, Pipeline: c.PipelineParallel, Expert: c.ExpertParallel}.Normal(),
+	}
+	if err := d.build(p); err != nil {
+		return nil, p.file.errorAt("candidate", "number %d (%s): %v", i+1, d.chip.Name, err)
+	}
+	if d.name == "" {
+		d.name = d.defaultName()
+	}
+	return d, nil
+}
+
+func (d *deployment) resolve(f *File) (err error) {
+	c := d.section
+	if c.ChipFile != "" {
+		d.chip, err = profiles.ReadChip(f.inFolder(c.ChipFile), "")
+	} else {
+		d.chip, err = profiles.Chip(c.Chip)
+	}
+	if err != nil {
+		return err
+	}
+	name, version, _ := strings.Cut(c.Engine, " ")
+	if name == "" {
+		name = defaultEngineOf(d.chip)
+	}
+	d.engine, err = profiles.Engine(name, version)
+	return err
+}
+
+func defaultEngineOf(hardware.Chip) string { return defaultEngine }
+
+func (d *deployment) defaultName() string {
+	n := d.chip.Title
+	if n == "" {
+		n = d.chip.Name
+	}
+	s := d.hw.Split
+	for _, part := range []struct {
+		letters string
+		degree  int
+	}{{"TP", s.Tensor}, {"PP", s.Pipeline}, {"EP", s.Expert}} {
+		if part.degree > 1 {
+			n += fmt.Sprintf(" %s%d", part.letters, part.degree)
+		}
+	}
+	return n
+}
+
+// build checks memory and makes the step model and the engine's settings.
+func (d *deployment) build(p *planner) error {
+	c := d.section
+	if err := d.model.arch.CheckTensorParallel(d.hw.Split.Tensor); err != nil {
+		return err
+	}
+	scheduler := d.engine.Scheduler
+	e := sim.Engine{
+		Policy: sim.Policy(scheduler.Policy), MaxBatchedTokens: orDefault(c.MaxBatchedTokens, scheduler.MaxBatchedTokens),
+		MaxSequences: orDefault(c.MaxSequences, scheduler.MaxSequences), ChunkedPrefill: scheduler.ChunkedPrefill,
+		BlockTokens: scheduler.BlockTokens, PrefixCaching: scheduler.PrefixCaching,
+		Speculative:         sim.Speculative{Draft: c.DraftTokens, Acceptance: c.Acceptance},
+		OverheadTTFTSeconds: d.engine.Host.TTFTSeconds.Value,
+	}
+	if c.ChunkedPrefill != nil {
+		e.ChunkedPrefill = *c.ChunkedPrefill
+	}
+	if c.PrefixCaching != nil {
+		e.PrefixCaching = *c.PrefixCaching
+	}
+	if w := d.model.arch.Window; w.Tokens > 0 && d.model.arch.Layers > 0 {
+		e.WindowTokens, e.WindowShare = w.Tokens, float64(w.Layers)/float64(d.model.arch.AttentionLayers())
+	}
+	longest := orDefault(c.MaxModelLen, p.traffic.summary.MaxLength)
+	e.MaxModelLen = longest
+	if err := d.fitMemory(e, longest); err != nil {
+		return err
+	}
+	if d.refusal != "" {
+		return nil
+	}
+	// The simulator's blocks hold tokens of all layers; the engine's may belong to one group of layers.
+	e.KVBlocks = int64(d.fit.KVTokens / e.BlockTokens)
+	var err error
+	if d.steps, err = hardware.NewStepModel(d.hw); err != nil {
+		return err
+	}
+	d.config = sim.Config{Engine: e, Steps: d.steps, SLA: p.limits}
+	return nil
+}

@@ -1,0 +1,296 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sort"
+
+	"scoville/model/sla"
+	"scoville/sim"
+	"scoville/sim/capacity"
+)
+
+// Options rule a run of a plan.
+type Options struct {
+	Seed     uint64
+	Version  string
+	Command  string
+	Progress func(stage string, done, total int)
+}
+
+// Defaults of the search section.
+const (
+	defaultRequests     = 20_000 // of one run
+	defaultReplications = 6
+	defaultPrecision    = 0.02
+	fleetReplications   = 3
+	settleSeconds       = 300 // a fleet run lasts at least this long, so that a few seconds of calm are not taken for an answer
+	maxFleetRequests    = 3_000_000
+	defaultMaxReplicas  = 20_000
+)
+
+// planner is a plan being answered.
+type planner struct {
+	file    *File
+	options Options
+	traffic *traffic
+	model   *served
+	limits  sla.Limits
+	pricing *pricing
+}
+
+// Run answers a plan. Candidates that can't serve it stay in the result with the reason; when none can, the error is
+// *NoAnswer and the result is still returned.
+func Run(ctx context.Context, f *File, o Options) (*Result, error) {
+	p := &planner{file: f, options: o}
+	if err := p.resolve(); err != nil {
+		return nil, err
+	}
+	out := p.header()
+	deployments := make([]*deployment, len(f.Candidates))
+	for i := range f.Candidates {
+		d, err := p.deploy(i)
+		if err != nil {
+			return nil, err
+		}
+		deployments[i] = d
+	}
+	for i, d := range deployments {
+		p.progress(d.name, i, len(deployments))
+		c, err := p.answer(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		out.Candidates = append(out.Candidates, *c)
+		d.answered = c
+	}
+	p.progress("done", len(deployments), len(deployments))
+	p.finish(out, deployments)
+	if len(out.Candidates) > 0 && !out.Candidates[0].Feasible {
+		return out, noAnswer(out)
+	}
+	return out, nil
+}
+
+func (p *planner) progress(stage string, done, total int) {
+	if p.options.Progress != nil {
+		p.options.Progress(stage, done, total)
+	}
+}
+
+func (p *planner) resolve() (err error) {
+	f := p.file
+	if p.limits, err = f.limits(); err != nil {
+		return err
+	}
+	if p.traffic, err = f.traffic(); err != nil {
+		return err
+	}
+	if p.model, err = f.model(); err != nil {
+		return err
+	}
+	p.pricing, err = f.pricing()
+	return err
+}
+
+func (f *File) limits() (sla.Limits, error) {
+	limits, err := sla.Parse(f.SLA)
+	var key *sla.KeyError
+	if errors.As(err, &key) {
+		at := "sla"
+		if key.Key != "" {
+			at = "sla." + key.Key
+		}
+		return limits, f.errorAt(at, "%s", key.Problem)
+	}
+	return limits, err
+}
+
+// NoAnswer says that no candidate can serve the plan.
+type NoAnswer struct{ Reasons []string }
+
+func (e *NoAnswer) Error() string {
+	msg := "no candidate serves this plan"
+	for _, r := range e.Reasons {
+		msg += "; " + r
+	}
+	return msg
+}
+
+func noAnswer(r *Result) error {
+	e := &NoAnswer{}
+	for _, c := range r.Candidates {
+		e.Reasons = append(e.Reasons, c.Name+": "+c.Reason)
+	}
+	return e
+}
+
+// answer simulates one deployment and fills its candidate.
+func (p *planner) answer(ctx context.Context, d *deployment) (*Candidate, error) {
+	c := d.describe(p)
+	if d.refusal != "" {
+		c.Reason = d.refusal
+		return c, nil
+	}
+	if err := p.findCapacity(ctx, d, c); err != nil {
+		var none *capacity.ErrNoLoad
+		if !errors.As(err, &none) {
+			return nil, err
+		}
+		c.Reason = bestAchievable(p.limits, none)
+		return c, nil
+	}
+	if err := p.sizeFleet(ctx, d, c); err != nil {
+		return nil, err
+	}
+	if c.Reason != "" {
+		return c, nil
+	}
+	c.Feasible = true
+	p.spreadsheet(c)
+	return c, p.pricing.price(d, p.traffic, c)
+}
+
+// requests is how many requests a run at a rate draws: enough for percentiles, and enough time to settle.
+func (p *planner) requests(rate float64) int64 {
+	if p.traffic.isTrace {
+		return 0 // the whole trace
+	}
+	n := int64(defaultRequests)
+	if p.file.Search.Requests > 0 {
+		n = p.file.Search.Requests
+	}
+	return min(max(n, int64(rate*settleSeconds)), maxFleetRequests)
+}
+
+// findCapacity fills c.Capacity: the load one replica holds, the curve around it, what binds.
+func (p *planner) findCapacity(ctx context.Context, d *deployment, c *Candidate) error {
+	s := p.file.Search
+	search := capacity.Search{
+		Probe:        func(ctx context.Context, rate float64, r int) (*sim.Result, error) { return p.one(ctx, d, rate, r) },
+		Start:        d.guess(p.traffic),
+		Replications: orDefault(s.Replications, defaultReplications),
+		Precision:    s.Precision,
+		Parallel:     runtime.GOMAXPROCS(0),
+	}
+	if search.Precision == 0 {
+		search.Precision = defaultPrecision
+	}
+	if p.traffic.isTrace {
+		search.Replications = 1 // a trace has one realisation
+	}
+	a, err := capacity.Find(ctx, search)
+	if err != nil {
+		return err
+	}
+	c.Capacity = Capacity{RequestsPerSecond: a.Mean, Low: a.Low, High: a.High, Replications: len(a.Roots), Warnings: a.Warnings}
+	if a.Above != nil && len(a.Above.Violations) > 0 {
+		c.Capacity.BindingLimit = a.Above.Violations[0]
+	}
+	if err := p.curve(ctx, d, c); err != nil {
+		return err
+	}
+	c.Capacity.Binding = d.binding(p, c, a)
+	c.Capacity.OutputTokensPerSecond = c.Capacity.Low * p.traffic.summary.MeanOutput
+	return nil
+}
+
+func orDefault(v, otherwise int) int {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+// one runs a single replica.
+func (p *planner) one(ctx context.Context, d *deployment, rate float64, replication int) (*sim.Result, error) {
+	src, err := p.traffic.source(rate, p.options.Seed, replication, p.requests(0))
+	if err != nil {
+		return nil, err
+	}
+	return sim.Run(ctx, d.config, src)
+}
+
+// curveShares are the loads of the latency curve, over the capacity found.
+func curveShares() []float64 {
+	return []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.15, 1.3}
+}
+
+// overload is the offered load, over capacity, at which the saturated completion rate is read.
+const overload = 4
+
+func (p *planner) curve(ctx context.Context, d *deployment, c *Candidate) error {
+	rates := make([]float64, 0, len(curveShares())+1)
+	for _, s := range curveShares() {
+		rates = append(rates, s*c.Capacity.Low)
+	}
+	points, err := p.runAll(ctx, d, append(rates, overload*c.Capacity.Low))
+	if err != nil {
+		return err
+	}
+	last := len(points) - 1
+	c.Capacity.SaturationPerSecond = math.Max(points[last].RequestsPerSecond, c.Capacity.Low)
+	for i, r := range points[:last] {
+		c.Capacity.Curve = append(c.Capacity.Curve, loadPoint(r, rates[i], 1))
+	}
+	return nil
+}
+
+func loadPoint(r *sim.Result, offered float64, replicas int) LoadPoint {
+	pt := LoadPoint{
+		RequestsPerSecond: offered, Completed: r.RequestsPerSecond, Goodput: r.GoodputPerSecond, Verdict: r.Verdict,
+		TTFT: r.TTFT, TPOT: r.TPOT, ITL: r.ITL, E2E: r.E2E, Utilisation: r.Utilisation, MeanBatch: r.MeanBatch, KVShare: r.MeanKVShare,
+		Met: capacity.Passes(r),
+	}
+	if r.Seconds > 0 {
+		pt.AcceleratorWatts = r.Joules / r.Seconds / float64(replicas)
+	}
+	return pt
+}
+
+// finish ranks, and says the answer in words.
+func (p *planner) finish(out *Result, deployments []*deployment) {
+	sort.SliceStable(deployments, func(i, j int) bool { return better(deployments[i].answered, deployments[j].answered) })
+	out.Candidates = out.Candidates[:0]
+	for i, d := range deployments {
+		c := *d.answered
+		c.Rank = i + 1
+		out.Candidates = append(out.Candidates, c)
+		out.Assumptions = append(out.Assumptions, d.assumptions()...)
+	}
+	out.Answer = answerSentence(out)
+}
+
+// better ranks feasible before infeasible, then by cost for a million tokens.
+func better(a, b *Candidate) bool {
+	if a.Feasible != b.Feasible {
+		return a.Feasible
+	}
+	if !a.Feasible || a.Cost == nil || b.Cost == nil {
+		return false
+	}
+	return a.Cost.PerMBoth < b.Cost.PerMBoth
+}
+
+func answerSentence(r *Result) string {
+	c := r.Candidates[0]
+	if !c.Feasible {
+		return "No candidate serves this plan within its limits."
+	}
+	s := fmt.Sprintf("%s %s chips (%d replicas and %d spare, %s, %.1f kW) serve %.3g requests a second within the SLA",
+		grouped(float64(c.Fleet.Chips)), c.ChipTitle, c.Fleet.Replicas, c.Fleet.SpareReplicas, plural(c.Fleet.Nodes, "node"), c.Fleet.PeakKilowatts, r.Workload.PeakQPS)
+	if c.Cost != nil {
+		s += fmt.Sprintf(", at $%.3g per million tokens (input and output together)", c.Cost.PerMBoth)
+	}
+	return s + fmt.Sprintf("; %s.", c.Capacity.Binding)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(float64(n)) + " " + noun + "s"
+}

@@ -1,0 +1,164 @@
+package reports
+
+import (
+	"math"
+	"sort"
+)
+
+const cellPad = 5.0
+
+// table sets rows under a head that is repeated on every page.
+func (s *setter) table(t Grid) {
+	if t.Caption != "" {
+		s.paragraph(t.Caption, 9.5, 13, true)
+		s.y += 1
+	}
+	widths := s.columnWidths(t)
+	total := 0.0
+	for _, w := range widths {
+		total += w
+	}
+	s.tableHead(t, widths, total)
+	for i, row := range t.Rows {
+		cells, h := s.cells(t, widths, total, row, i == t.Strong)
+		if s.y+h > textBottom && s.y > marginTop+60 {
+			s.newPage()
+			s.tableHead(t, widths, total)
+		}
+		if i == t.Strong {
+			s.doc.SetFillColor(0xea, 0xf3, 0xf9)
+			s.doc.Rect(marginSide, s.y, total, h, "F")
+		}
+		s.row(t, widths, cells, i == t.Strong)
+		s.y += h
+		s.rule(marginSide, s.y, marginSide+total, 0.3)
+	}
+}
+
+func (s *setter) tableHead(t Grid, widths []float64, total float64) {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	cells, h := s.cells(t, widths, total, names, true)
+	s.colour(0x55, 0x55, 0x55)
+	s.row(t, widths, cells, true)
+	s.colour(0x22, 0x22, 0x22)
+	s.y += h
+	s.rule(marginSide, s.y, marginSide+total, 0.9)
+}
+
+// spans reports a row that is one sentence across the table.
+func spans(row []string) bool {
+	for _, c := range row[1:] {
+		if c != "" {
+			return false
+		}
+	}
+	return len(row) > 1
+}
+
+// cells wraps a row's cells and tells its height.
+func (s *setter) cells(t Grid, widths []float64, total float64, row []string, bold bool) ([][]string, float64) {
+	cells := make([][]string, len(row))
+	lines := 1
+	for i, c := range row {
+		w := widths[i]
+		if i == 0 && spans(row) {
+			w = total
+		}
+		cells[i] = s.wrap(c, tableSize, bold, w-cellPad)
+		lines = max(lines, len(cells[i]))
+	}
+	return cells, float64(lines)*tableLeading + 4.5
+}
+
+func (s *setter) row(t Grid, widths []float64, cells [][]string, bold bool) {
+	x := marginSide
+	for i, lines := range cells {
+		for k, l := range lines {
+			at := x
+			if i < len(t.Columns) && t.Columns[i].Right {
+				at = x + widths[i] - cellPad - s.width(l, tableSize, bold)
+				if i == len(widths)-1 {
+					at += cellPad
+				}
+			}
+			s.line(at, s.y+2+tableLeading*(float64(k)+0.76), l, tableSize, bold)
+		}
+		x += widths[i]
+	}
+}
+
+// columnWidths gives columns their natural widths where these fit the page, and else takes from the widest, never less than
+// the longest piece that can't break.
+func (s *setter) columnWidths(t Grid) []float64 {
+	n := len(t.Columns)
+	natural, least := make([]float64, n), make([]float64, n)
+	measure := func(i int, text string, bold bool) {
+		natural[i] = math.Max(natural[i], s.width(text, tableSize, bold)+cellPad+1)
+		for _, p := range pieces(text) {
+			least[i] = math.Max(least[i], math.Min(s.width(p, tableSize, bold)+cellPad+1, 110))
+		}
+	}
+	for i, c := range t.Columns {
+		measure(i, c.Name, true)
+	}
+	for k, row := range t.Rows {
+		if spans(row) {
+			continue
+		}
+		for i, c := range row {
+			measure(i, c, k == t.Strong)
+		}
+	}
+	sum := 0.0
+	for i := range natural {
+		natural[i] = math.Max(natural[i], least[i])
+		sum += natural[i]
+	}
+	if sum <= textWidth {
+		want := textWidth
+		if n < 4 {
+			want = math.Max(sum, textWidth*0.66)
+		}
+		for i := range natural {
+			natural[i] += (want - sum) / float64(n)
+		}
+		return natural
+	}
+	return shrink(natural, least, textWidth)
+}
+
+// shrink lowers the widest columns to a common cap so that all fit.
+func shrink(natural, least []float64, total float64) []float64 {
+	at := func(limit float64) float64 {
+		sum := 0.0
+		for i := range natural {
+			sum += math.Min(natural[i], math.Max(limit, least[i]))
+		}
+		return sum
+	}
+	caps := append([]float64(nil), natural...)
+	sort.Float64s(caps)
+	lo, hi := 0.0, caps[len(caps)-1]
+	for i := 0; i < 60; i++ {
+		if mid := (lo + hi) / 2; at(mid) > total {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	out := make([]float64, len(natural))
+	sum := 0.0
+	for i := range natural {
+		out[i] = math.Min(natural[i], math.Max(lo, least[i]))
+		sum += out[i]
+	}
+	if sum > total { // even unbreakable pieces don't fit: scale, and words will be cut
+		for i := range out {
+			out[i] *= total / sum
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package reports
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"scoville/sim/plan"
+)
+
+// tableWidth is the width of the narrowest terminal the table has to fit.
+const tableWidth = 80
+
+// Table writes the answer for a terminal of 80 columns: the sentence, the ranked candidates with the spreadsheet's answer
+// beside the simulated one, and what a reader must not miss. Colour is used on terminals unless NO_COLOR is set.
+func Table(w io.Writer, r *plan.Result) error { return TableIn(w, r, Options{}) }
+
+// TableIn is Table in the language of the options.
+func TableIn(w io.Writer, r *plan.Result, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	b := &builder{newWords(o.Lang), r}
+	bold := func(s string) string { return s }
+	if coloured(w) {
+		bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+	}
+	var out strings.Builder
+	say := func(s string) {
+		for _, l := range wrapColumns(s, tableWidth) {
+			out.WriteString(l + "\n")
+		}
+	}
+	if r.Title != "" {
+		for _, l := range wrapColumns(r.Title, tableWidth) {
+			out.WriteString(bold(l) + "\n")
+		}
+	}
+	say(b.headline())
+	out.WriteString("\n")
+	if len(r.Candidates) > 0 {
+		out.WriteString(b.terminalTable() + "\n")
+		say(b.t("by division: peak rate × mean output ÷ peak throughput, as a spreadsheet does it."))
+	}
+	if c, ok := b.winner(); ok {
+		if s := b.breaks(c); s != "" {
+			say(s)
+		}
+		if c.Capacity.Binding != "" {
+			say(b.f("What binds: %s.", strings.TrimRight(c.Capacity.Binding, ".")))
+		}
+	}
+	for _, c := range r.Candidates {
+		if !c.Feasible && c.Reason != "" {
+			say(b.f("%s is not feasible: %s.", c.Name, strings.TrimRight(c.Reason, ".")))
+		}
+	}
+	for _, n := range r.Warnings {
+		say(b.f("warning: %s", n))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// terminalTable is the ranked table without what 80 columns have no room for.
+func (b *builder) terminalTable() string {
+	full := b.ranked()
+	pick := []int{0, 1, 2, 3, 5, 7, 8, 9}
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Options.SeparateHeader = true
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "
+	head, configs := table.Row{}, []table.ColumnConfig{}
+	rest := 0
+	for k, i := range pick {
+		c := full.Columns[i]
+		align := text.AlignLeft
+		if c.Right {
+			align = text.AlignRight
+		}
+		head = append(head, c.Name)
+		configs = append(configs, table.ColumnConfig{Number: k + 1, Align: align, AlignHeader: align})
+		widest := text.StringWidth(c.Name)
+		for _, row := range full.Rows {
+			widest = max(widest, text.StringWidth(row[i]))
+		}
+		if i != 1 {
+			rest += widest + 2
+		}
+	}
+	room := max(12, tableWidth-rest-2)
+	configs[1].WidthMax, configs[1].WidthMaxEnforcer = room, text.Trim
+	t.AppendHeader(head)
+	for _, row := range full.Rows {
+		cells := table.Row{}
+		for _, i := range pick {
+			cell := row[i]
+			if i == 1 && text.StringWidth(cell) > room {
+				cell = text.Trim(cell, room-1) + "…"
+			}
+			cells = append(cells, cell)
+		}
+		t.AppendRow(cells)
+	}
+	t.SetColumnConfigs(configs)
+	var lines []string
+	for _, l := range strings.Split(t.Render(), "\n") {
+		lines = append(lines, strings.TrimRight(l, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// coloured reports whether w is a terminal whose user does not refuse colour (no-color.org).
+func coloured(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// wrapColumns breaks text at spaces, or between wide characters, into lines of at most n columns.
+func wrapColumns(s string, n int) []string {
+	var lines []string
+	line := ""
+	for _, p := range pieces(s) {
+		if text.StringWidth(strings.TrimRight(line+p, " ")) > n && line != "" {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = ""
+		}
+		line += p
+		for text.StringWidth(strings.TrimRight(line, " ")) > n {
+			head := text.Trim(line, n)
+			lines, line = append(lines, head), strings.TrimPrefix(line, head)
+		}
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// Summary is the answer in one sentence, in English.
+func Summary(r *plan.Result) string { return (&builder{newWords("en"), r}).headline() }

@@ -1,0 +1,32 @@
+package reports
+
+import "fmt"
+
+// words says the report's own sentences in its language. The English sentence is the key, as in gettext; one without a
+// translation stays English.
+type words struct {
+	chinese map[string]string // nil: English
+	unknown map[string]bool   // keys without a translation, for the test that there are none
+}
+
+func newWords(lang string) words {
+	if lang == "zh" {
+		return words{chinese(), map[string]bool{}}
+	}
+	return words{}
+}
+
+// t translates a sentence.
+func (w words) t(s string) string {
+	if w.chinese == nil {
+		return s
+	}
+	if z, ok := w.chinese[s]; ok {
+		return z
+	}
+	w.unknown[s] = true
+	return s
+}
+
+// f translates a format and fills it. Translations may reorder with %[n]s.
+func (w words) f(format string, args ...any) string { return fmt.Sprintf(w.t(format), args...) }

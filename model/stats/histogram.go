@@ -9,6 +9,7 @@ import (
 const (
 	subBits    = 8
 	subBuckets = 1 << subBits
+	octaves    = 64 - subBits // bucket >> subBits of the largest int64 is below
 	// HistogramError bounds the relative error of a histogram's quantiles: a bucket is at most 1/256 of its lower edge wide and
 	// answers with its middle.
 	HistogramError = 1.0 / (2 * subBuckets)
@@ -18,12 +19,11 @@ const (
 // within HistogramError above. All arithmetic on counts is in integers, so adding a progression at once equals adding its terms
 // one by one, and merging shards in any order gives the same counts. The zero value with a Unit is ready to use.
 type Histogram struct {
-	Unit   float64 // what one tick is worth
-	counts []int64 // of the buckets from first on
-	first  int
-	n      int64
-	sum    float64 // ticks
-	max    int64
+	Unit    float64                     // what one tick is worth
+	octaves [octaves]*[subBuckets]int64 // counts, of the octaves met
+	n       int64
+	sum     float64 // ticks
+	max     int64
 }
 
 // NewHistogram returns an empty histogram whose ticks are worth unit.
@@ -81,25 +81,12 @@ func (h *Histogram) AddProgression(first, step, terms, weight int64) {
 }
 
 func (h *Histogram) count(bucket int, weight int64) {
-	i := bucket - h.first
-	if uint(i) >= uint(len(h.counts)) {
-		h.cover(bucket)
-		i = bucket - h.first
+	o := h.octaves[bucket>>subBits]
+	if o == nil {
+		o = new([subBuckets]int64)
+		h.octaves[bucket>>subBits] = o
 	}
-	h.counts[i] += weight
-}
-
-// cover extends the counts to hold a bucket, in whole octaves.
-func (h *Histogram) cover(bucket int) {
-	lo := bucket &^ (subBuckets - 1)
-	hi := lo + subBuckets
-	if h.counts != nil {
-		lo = min(lo, h.first)
-		hi = max(hi, h.first+len(h.counts))
-	}
-	counts := make([]int64, hi-lo)
-	copy(counts[max(0, h.first-lo):], h.counts)
-	h.first, h.counts = lo, counts
+	o[bucket&(subBuckets-1)] += weight
 }
 
 // Merge adds what another histogram of the same unit counted.
@@ -110,15 +97,35 @@ func (h *Histogram) Merge(o *Histogram) error {
 	if h.Unit != o.Unit {
 		return fmt.Errorf("histograms of units %g and %g don't merge", h.Unit, o.Unit)
 	}
-	h.cover(o.first)
-	h.cover(o.first + len(o.counts) - 1)
-	for i, c := range o.counts {
-		h.counts[o.first-h.first+i] += c
+	for k, from := range o.octaves {
+		if from == nil {
+			continue
+		}
+		if h.octaves[k] == nil {
+			h.octaves[k] = new([subBuckets]int64)
+		}
+		for i, c := range from {
+			h.octaves[k][i] += c
+		}
 	}
 	h.n += o.n
 	h.sum += o.sum
 	h.max = max(h.max, o.max)
 	return nil
+}
+
+// each calls f with the non-empty buckets in order until it returns false.
+func (h *Histogram) each(f func(bucket int, count int64) bool) {
+	for k, o := range h.octaves {
+		if o == nil {
+			continue
+		}
+		for i, c := range o {
+			if c != 0 && !f(k<<subBits+i, c) {
+				return
+			}
+		}
+	}
 }
 
 // Count returns how many values were counted.
@@ -139,24 +146,25 @@ func (h *Histogram) Quantile(q float64) float64 {
 	if rank >= h.n {
 		return h.Max()
 	}
-	seen := int64(0)
-	for i, c := range h.counts {
-		if seen += c; seen >= rank {
-			b := h.first + i
-			return min(float64(lowerEdge(b))+float64(lowerEdge(b+1)-1-lowerEdge(b))/2, float64(h.max)) * h.Unit
+	seen, value := int64(0), float64(h.max)
+	h.each(func(b int, c int64) bool {
+		if seen += c; seen < rank {
+			return true
 		}
-	}
-	return h.Max()
+		value = min(value, float64(lowerEdge(b))+float64(lowerEdge(b+1)-1-lowerEdge(b))/2)
+		return false
+	})
+	return value * h.Unit
 }
 
 // ShareAtMost returns the share of values at most x (in Unit), to within one bucket.
 func (h *Histogram) ShareAtMost(x float64) float64 {
 	limit, seen := bucketOf(int64(max(0, min(x/h.Unit, math.MaxInt64/2)))), int64(0)
-	for i, c := range h.counts {
-		if h.first+i > limit {
-			break
+	h.each(func(b int, c int64) bool {
+		if b <= limit {
+			seen += c
 		}
-		seen += c
-	}
+		return b < limit
+	})
 	return float64(seen) / float64(h.n)
 }

@@ -40,7 +40,12 @@ func noAnswer(err error) error      { return &exitError{exitNoAnswer, err} }
 // commands is the whole CLI, in the order of the help page.
 func commands() []*cli.Command {
 	return []*cli.Command{
+		planCommand(),
+		simulateCommand(),
 		profilesCommand(),
+		costCommand(),
+		pricesCommand(),
+		modelsCommand(),
 		workloadCommand(),
 	}
 }

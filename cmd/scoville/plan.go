@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"scoville/model/atomicfile"
+	"scoville/reports"
+	"scoville/sim/plan"
+)
+
+func planCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "plan",
+		Usage:     "answer a plan file: chips, dollars and a report",
+		ArgsUsage: "PLAN.toml",
+		Description: `Simulates each candidate deployment of the plan under its traffic, finds the load one replica holds within the SLA,
+sizes the fleet for the peak by simulating it, prices it, prints a ranked table and writes plan.json, plan.pdf and PNG charts.
+
+   scoville plan examples/chat.toml
+   scoville plan examples/chat.toml --set workload.peak_qps=80 --set sla.ttft_p99=1
+   scoville plan examples/chat.toml --format json -o none > plan.json`,
+		Flags: []cli.Flag{
+			formatFlag(), seedFlag(), outFlag("out"), quietFlag(),
+			&cli.StringSliceFlag{Name: "set", Usage: "override a key of the plan: `KEY=VALUE`, candidates by number (candidate.0.chip=h200); repeatable"},
+			&cli.StringFlag{Name: "lang", Value: "en", Usage: "language of the report: en or zh"},
+			&cli.StringFlag{Name: "font", Usage: "TrueType `FILE` with the glyphs of the report's language"},
+		},
+		Action: runPlan,
+	}
+}
+
+func runPlan(c *cli.Context) error {
+	form, err := format(c, "table", "json")
+	if err != nil {
+		return err
+	}
+	if err := exactArgs(c, "PLAN.toml"); err != nil {
+		return err
+	}
+	f, err := plan.Read(c.Args().First(), c.StringSlice("set"))
+	if err != nil {
+		return err
+	}
+	out := c.String("o")
+	if out != "none" {
+		if err := checkFolder(out); err != nil {
+			return err
+		}
+	}
+	bar := newProgress(c)
+	result, err := plan.Run(c.Context, f, plan.Options{Seed: c.Uint64("seed"), Version: version(), Command: planCommandLine(c), Progress: bar.stage})
+	bar.stop()
+	var none *plan.NoAnswer
+	if errors.As(err, &none) {
+		return noAnswer(none)
+	}
+	if err != nil {
+		return err
+	}
+	if err := printPlan(c.App.Writer, result, form); err != nil {
+		return err
+	}
+	if out == "none" {
+		return nil
+	}
+	return writePlan(c, out, result)
+}
+
+// planCommandLine is the command that gives the same result again.
+func planCommandLine(c *cli.Context) string {
+	parts := []string{"scoville", "plan", c.Args().First(), fmt.Sprintf("--seed %d", c.Uint64("seed"))}
+	for _, s := range c.StringSlice("set") {
+		parts = append(parts, "--set "+s)
+	}
+	return strings.Join(parts, " ")
+}
+
+func printPlan(w io.Writer, r *plan.Result, form string) error {
+	if form == "json" {
+		return reports.JSON(w, r)
+	}
+	return reports.Table(w, r)
+}
+
+// writePlan writes the files of a plan, each whole or not at all.
+func writePlan(c *cli.Context, dir string, r *plan.Result) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	o := reports.Options{Lang: c.String("lang"), Font: c.String("font")}
+	if err := atomicfile.Write(filepath.Join(dir, "plan.json"), func(w io.Writer) error { return reports.JSON(w, r) }); err != nil {
+		return err
+	}
+	var warnings []string
+	err := atomicfile.Write(filepath.Join(dir, "plan.pdf"), func(w io.Writer) (err error) {
+		warnings, err = reports.PDF(w, r, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	more, err := reports.PNGs(dir, r, o)
+	if err != nil {
+		return err
+	}
+	warnings = append(warnings, more...)
+	if !c.Bool("quiet") {
+		for _, w := range warnings {
+			fmt.Fprintf(c.App.ErrWriter, "scoville: %s\n", w)
+		}
+		fmt.Fprintf(c.App.ErrWriter, "wrote %s, %s and the charts as PNG in %s\n", filepath.Join(dir, "plan.json"), filepath.Join(dir, "plan.pdf"), dir)
+	}
+	return nil
+}
+
+// checkFolder finds out before any work whether a folder can be written, without leaving anything behind.
+func checkFolder(dir string) error {
+	at := filepath.Clean(dir)
+	for {
+		info, err := os.Stat(at)
+		if err == nil {
+			if !info.IsDir() {
+				return fmt.Errorf("output folder %s: %s is not a folder", dir, at)
+			}
+			probe, err := os.CreateTemp(at, ".scoville-*")
+			if err != nil {
+				return fmt.Errorf("output folder %s can't be written: %w", dir, err)
+			}
+			return errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+		if !errors.Is(err, os.ErrNotExist) || filepath.Dir(at) == at {
+			return fmt.Errorf("output folder %s: %w", dir, err)
+		}
+		at = filepath.Dir(at)
+	}
+}
+
+// progress draws stages on stderr when it is a terminal.
+type progress struct {
+	to   io.Writer
+	on   bool
+	last int
+}
+
+func newProgress(c *cli.Context) *progress {
+	return &progress{to: c.App.ErrWriter, on: interactive(c.App.ErrWriter) && !c.Bool("quiet")}
+}
+
+func (p *progress) stage(name string, done, total int) {
+	if !p.on {
+		return
+	}
+	line := fmt.Sprintf("[%d/%d] %s", done, total, name)
+	fmt.Fprintf(p.to, "\r%-*s", max(p.last, len(line)), line)
+	p.last = len(line)
+}
+
+// stop clears the line.
+func (p *progress) stop() {
+	if p.on {
+		fmt.Fprintf(p.to, "\r%*s\r", p.last, "")
+	}
+}

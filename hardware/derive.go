@@ -172,12 +172,14 @@ type byFormat struct {
 	samples map[llm.DType][]sample
 	kernels map[llm.DType]map[string]bool
 	groups  map[string]int
+	seen    map[string]int // place of a shape among the samples of its format
 }
 
 func newByFormat() *byFormat {
-	return &byFormat{map[llm.DType][]sample{}, map[llm.DType]map[string]bool{}, map[string]int{}}
+	return &byFormat{map[llm.DType][]sample{}, map[llm.DType]map[string]bool{}, map[string]int{}, map[string]int{}}
 }
 
+// add takes a sample; of several kernels measured on one shape the fastest stays, since engines choose kernels by shape.
 func (b *byFormat) add(f llm.DType, kernel, shape string, s sample) {
 	if _, ok := b.groups[shape]; !ok {
 		b.groups[shape] = len(b.groups)
@@ -186,8 +188,16 @@ func (b *byFormat) add(f llm.DType, kernel, shape string, s sample) {
 	if b.kernels[f] == nil {
 		b.kernels[f] = map[string]bool{}
 	}
-	b.samples[f] = append(b.samples[f], s)
 	b.kernels[f][kernel] = true
+	key := fmt.Sprint(f, " ", shape, " ", s.x, " ", s.y)
+	if i, ok := b.seen[key]; ok {
+		if s.seconds < b.samples[f][i].seconds {
+			b.samples[f][i] = s
+		}
+		return
+	}
+	b.seen[key] = len(b.samples[f])
+	b.samples[f] = append(b.samples[f], s)
 }
 
 // curves fits one curve a format, in the order of the format list.

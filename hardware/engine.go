@@ -2,8 +2,10 @@ package hardware
 
 import (
 	"fmt"
+	"slices"
 
 	"scoville/model/fact"
+	"scoville/model/llm"
 )
 
 // EngineProfile is one version of a serving engine: what its scheduler does by default, how it divides device memory, and what
@@ -19,6 +21,7 @@ type EngineProfile struct {
 	Scheduler Scheduler    `toml:"scheduler"`
 	Memory    MemoryRule   `toml:"memory"`
 	Host      HostOverhead `toml:"host"`
+	Kernels   KernelUse    `toml:"kernels"`
 
 	CalibratedOn []Calibration `toml:"calibrated_on"`
 }
@@ -50,6 +53,32 @@ type HostOverhead struct {
 	PrefillRequestSeconds fact.Fact `toml:"prefill_request_seconds"` // each sequence with a prefill chunk
 	EagerLayerSeconds     fact.Fact `toml:"eager_layer_seconds"`     // least time of a layer in a step outside CUDA graphs (prefill), kernel launches bound by the host
 	TTFTSeconds           fact.Fact `toml:"ttft_seconds"`            // outside the steps, before the first token: HTTP, tokenise, dispatch
+}
+
+// KernelUse is how an engine's kernels differ from the fastest in the tables that the chips' curves come from.
+type KernelUse struct {
+	// LaunchShare is what remains of the launch floors where kernels start before their predecessor ends (programmatic
+	// dependent launch, fused small kernels); 0: all of it.
+	LaunchShare fact.Fact     `toml:"launch_share"`
+	Scale       []KernelScale `toml:"scale"`
+}
+
+// KernelScale multiplies the time of one family of kernels beyond physics' least: below one for kernels newer than the tables.
+type KernelScale struct {
+	Family string      `toml:"family"` // gemm or experts
+	DTypes []llm.DType `toml:"dtypes"`
+	Chips  []string    `toml:"chips"` // names; empty: all
+	Factor fact.Fact   `toml:"factor"`
+}
+
+// factor is the scale of a family for a format on a chip, 1 where none is given.
+func (k KernelUse) factor(family string, d llm.DType, chip string) float64 {
+	for _, s := range k.Scale {
+		if s.Family == family && slices.Contains(s.DTypes, d) && (len(s.Chips) == 0 || slices.Contains(s.Chips, chip)) {
+			return s.Factor.Value
+		}
+	}
+	return 1
 }
 
 // Calibration names measured rows that a constant above was read off, so that a score can leave them out.
@@ -94,6 +123,29 @@ func (e EngineProfile) Check() error {
 		}
 		if !(f.fact.Value >= 0) || f.fact.Value > 10 {
 			return fmt.Errorf("%s: %g s is not a plausible overhead", f.name, f.fact.Value)
+		}
+	}
+	return e.Kernels.check()
+}
+
+func (k KernelUse) check() error {
+	if f := k.LaunchShare; f.Known() {
+		if err := f.Check(); err != nil {
+			return fmt.Errorf("kernels.launch_share: %w", err)
+		}
+		if !(f.Value > 0 && f.Value <= 1) {
+			return fmt.Errorf("kernels.launch_share %g is not in (0, 1]", f.Value)
+		}
+	}
+	for _, s := range k.Scale {
+		if s.Family != "gemm" && s.Family != "experts" {
+			return fmt.Errorf("kernels.scale family %q is not gemm or experts", s.Family)
+		}
+		if err := s.Factor.Check(); err != nil {
+			return fmt.Errorf("kernels.scale %s: %w", s.Family, err)
+		}
+		if !(s.Factor.Value > 0.1 && s.Factor.Value < 10) {
+			return fmt.Errorf("kernels.scale %s: factor %g is not in (0.1, 10)", s.Family, s.Factor.Value)
 		}
 	}
 	return nil

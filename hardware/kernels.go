@@ -14,6 +14,8 @@ type kernels struct {
 	matmulScale float64 // achieved over that of the chip the curves were measured on, as shares of their peaks
 	streamScale float64
 	own         bool // curves of this very chip
+	use         KernelUse
+	launch      float64 // share of the launch floors that shows
 }
 
 // Where a chip has neither curves nor published efficiencies.
@@ -26,8 +28,11 @@ const (
 // and Blackwell cards (LLMServingSim layer tables).
 const smallKernelSeconds = 2.2e-6
 
-func newKernels(c Chip) kernels {
-	k := kernels{chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name}
+func newKernels(c Chip, use KernelUse) kernels {
+	k := kernels{chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name, use: use, launch: 1}
+	if l := use.LaunchShare; l.Known() {
+		k.launch = l.Value
+	}
 	if s := c.Model.StreamEfficiency; s.Known() {
 		k.stream = s.Value
 	}
@@ -101,12 +106,13 @@ func (k kernels) gemm(m, n, kk float64, d llm.DType) piece {
 	} else if flops/k.chip.Peak.Rate(computeFormat(d)) > bytes/k.bandwidth {
 		efficiency = defaultMatmul
 	}
-	return k.piece(k.bound(floor+k.ideal(flops, bytes, d)/efficiency, flops, bytes, d), flops, bytes, d)
+	seconds := (floor*k.launch + k.ideal(flops, bytes, d)/efficiency) * k.use.factor("gemm", d, k.chip.Name)
+	return k.piece(k.bound(seconds, flops, bytes, d), flops, bytes, d)
 }
 
 // elementwise is a kernel that only moves bytes: norms, rotary embedding, activation functions.
 func (k kernels) elementwise(bytes float64) piece {
-	return piece{seconds: smallKernelSeconds + bytes/(k.bandwidth*k.stream), bytes: bytes}
+	return piece{seconds: smallKernelSeconds*k.launch + bytes/(k.bandwidth*k.stream), bytes: bytes}
 }
 
 // experts is the routed experts of one layer on one rank.
@@ -116,7 +122,8 @@ func (k kernels) experts(w expertWork, d llm.DType) piece {
 	if ok {
 		efficiency, floor = c.at(w.rows, w.weightBytes), c.FloorSeconds
 	}
-	return k.piece(k.bound(floor+k.ideal(w.flops, w.bytes, d)/efficiency, w.flops, w.bytes, d), w.flops, w.bytes, d)
+	seconds := (floor*k.launch + k.ideal(w.flops, w.bytes, d)/efficiency) * k.use.factor("experts", d, k.chip.Name)
+	return k.piece(k.bound(seconds, w.flops, w.bytes, d), w.flops, w.bytes, d)
 }
 
 // prefillAttention is the attention of prompt chunks in one layer: heads are those of this rank.
@@ -129,7 +136,7 @@ func (k kernels) prefillAttention(tokensASequence, flops, bytes float64, kv llm.
 	if ok {
 		efficiency, floor = c.at(max(tokensASequence, 1), flops), c.FloorSeconds
 	}
-	return k.piece(k.bound(floor+k.ideal(flops, bytes, llm.BF16)/efficiency, flops, bytes, llm.BF16), flops, bytes, llm.BF16)
+	return k.piece(k.bound(floor*k.launch+k.ideal(flops, bytes, llm.BF16)/efficiency, flops, bytes, llm.BF16), flops, bytes, llm.BF16)
 }
 
 // decodeAttention is decode attention in one layer for n sequences: a floor, and seconds for each byte of cache read.
@@ -146,7 +153,7 @@ func (k kernels) decodeAttention(n float64, kv llm.DType) (floor, perByte float6
 		return 10e-6, 1 / (k.bandwidth * k.stream)
 	}
 	floor, efficiency := curve.at(n)
-	return floor, 1 / (k.bandwidth * min(efficiency*k.streamScale, 1))
+	return floor * k.launch, 1 / (k.bandwidth * min(efficiency*k.streamScale, 1))
 }
 
 // allReduce sums a message over the chips of a tensor-parallel group.

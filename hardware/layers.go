@@ -19,7 +19,7 @@ type walker struct {
 
 func newWalker(d Deployment) walker {
 	s := d.Split.Normal()
-	w := walker{kernels: newKernels(d.Chip), model: d.Model, precision: d.Precision, tensor: float64(s.Tensor), data: float64(s.Data), expertRanks: float64(s.Expert)}
+	w := walker{kernels: newKernels(d.Chip, d.Engine.Kernels), model: d.Model, precision: d.Precision, tensor: float64(s.Tensor), data: float64(s.Data), expertRanks: float64(s.Expert)}
 	w.kv = d.Model.KV(d.Precision.KV, s.Tensor)
 	w.heads = math.Ceil(float64(d.Model.Heads) / w.tensor)
 	return w
@@ -46,6 +46,10 @@ func loadOf(b Batch, shares float64) load {
 
 func (l load) tokens() float64 { return l.verified + l.prefill }
 
+// indexerSeconds is what the token indexer of sparse attention adds to a layer beyond its projections: index logits, top-k
+// selection and the gather of the chosen tokens, some ten small kernels of which the selection is the slowest. An estimate.
+const indexerSeconds = 40e-6
+
 // attentionProjections are the matrix products of one attention layer.
 func (w walker) attentionProjections(m float64) piece {
 	a, d := w.model, w.precision.AttentionType()
@@ -62,6 +66,7 @@ func (w walker) attentionProjections(m float64) piece {
 		p = p.plus(w.gemm(m, w.heads*(nope+value), rank, llm.BF16))
 		if q.IndexHeads > 0 {
 			p = p.plus(w.gemm(m, float64(q.IndexHeads*q.IndexDim+q.IndexDim), from, d))
+			p.seconds += indexerSeconds
 		}
 		return p.plus(w.gemm(m, h, w.heads*value, d))
 	}
@@ -75,17 +80,14 @@ func (w walker) attentionProjections(m float64) piece {
 }
 
 // smallKernels are the element-wise kernels of a layer: two norms with the residual, rotary embedding, cache write, activation,
-// and quantisation of the inputs where the matrix units want fewer bits. width is the feed-forward width on this rank.
+// the quantisation of inputs being part of the measured matrix products. width is the feed-forward width on this rank.
 func (w walker) smallKernels(m, width float64) piece {
 	h := float64(w.model.Hidden)
 	qkv := (w.heads + 2*math.Max(1, float64(w.model.KVHeads)/w.tensor)) * float64(w.model.HeadDim)
 	p := w.elementwise(2 * 8 * m * h) // two norms: read and write the residual and the output, 2 bytes each
-	p.seconds += smallKernelSeconds
+	p.seconds += smallKernelSeconds * w.launch
 	p = p.plus(w.elementwise(4 * m * qkv)).plus(w.elementwise(4 * m * qkv))
 	p = p.plus(w.elementwise(6 * m * width))
-	if w.precision.Activations.Bytes() < 2 {
-		p = p.plus(w.elementwise(3 * m * h)).plus(w.elementwise(3 * m * width))
-	}
 	return p
 }
 
@@ -114,7 +116,7 @@ func (w walker) mixture(m float64) piece {
 		p = p.plus(w.gemm(m, width/w.tensor, h, w.precision.DenseType())).plus(w.gemm(m, h, width/w.tensor, w.precision.DenseType()))
 	}
 	all := m * w.data
-	p = p.plus(w.experts(moeWork(all, width, inter, float64(e.ActiveExperts), float64(e.Experts), ranks, w.precision.Weights), w.precision.Weights))
+	p = p.plus(w.experts(moeWork(all, width, inter, float64(e.ActiveExperts), float64(e.Experts), ranks, w.precision.Weights, evenRouting), w.precision.Weights))
 	if e.SharedIntermediate > 0 {
 		d, s := w.precision.DenseType(), float64(e.SharedIntermediate)/w.tensor
 		p = p.plus(w.gemm(m, 2*s, h, d)).plus(w.gemm(m, h, s, d)).plus(w.elementwise(6 * m * s))

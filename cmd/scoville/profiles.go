@@ -27,7 +27,7 @@ func profilesCommand() *cli.Command {
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "chip", Required: true, Usage: "shipped chip name, or a chip TOML of your own"},
 					&cli.StringFlag{Name: "table-chip", Usage: "the chip's name in the tables, where it differs"},
-					&cli.StringFlag{Name: "engine", Value: "vllm", Usage: "use the rows of this engine; \"\" for all"},
+					&cli.StringFlag{Name: "engine", Usage: "use the rows of this engine only; of several kernels measured on one shape the fastest counts"},
 					&cli.StringFlag{Name: "gemm", Usage: "CSV: chip,engine,version,kernel,dtype,m,n,k,latency_ms"},
 					&cli.StringFlag{Name: "moe", Usage: "CSV: chip,engine,version,kernel,dtype,tokens,hidden,inter,topk,experts,moe_tp,moe_ep,latency_ms"},
 					&cli.StringFlag{Name: "prefill", Usage: "CSV: chip,engine,version,kernel,q_heads,kv_heads,head_dim,kv_dtype,batch,seq_len,prefix_len,latency_ms"},

@@ -390,3 +390,6 @@ func (r Region) Apply(a *cost.Assumptions) {
 		a.Running.ColocationUSDPerKW = r.Colocation
 	}
 }
+
+// Stale reports whether a price is older than cost.StaleDays at asOf.
+func (p Price) Stale(asOf time.Time) bool { return ageDays(p, asOf) > cost.StaleDays }

@@ -286,8 +286,9 @@ func (in *Input) dayOf(chips, load float64, a Assumptions, full bool) day {
 	network := 1 + a.Running.NetworkPowerShare.Value
 	overhead := in.nodes(chips) * in.NodeOverheadWatts
 	serving := in.servingShare()
+	hourly := in.hourly()
 	for h := range hoursPerDay {
-		share := in.Mean.rate(byRequests) * load * at(in.HourlyMultipliers, h) / capacity
+		share := in.Mean.rate(byRequests) * load * at(hourly, h) / capacity
 		if full {
 			share = 1
 		}

@@ -7,44 +7,44 @@ import (
 
 // Input is a sized fleet and the traffic it serves, usually from a simulation.
 type Input struct {
-	Name         string `json:"name,omitempty"`
-	Chips        int    `json:"chips"`          // bought or rented, spares included
-	SpareChips   int    `json:"spare_chips"`    // of these: idle, kept for failures
-	ChipsPerNode int    `json:"chips_per_node"` // 0: one
-	Nodes        int    `json:"nodes"`          // 0: chips / chips per node, rounded up
+	Name         string `toml:"name" json:"name,omitempty"`
+	Chips        int    `toml:"chips" json:"chips"`                   // bought or rented, spares included
+	SpareChips   int    `toml:"spare_chips" json:"spare_chips"`       // of these: idle, kept for failures
+	ChipsPerNode int    `toml:"chips_per_node" json:"chips_per_node"` // 0: one
+	Nodes        int    `toml:"nodes" json:"nodes"`                   // 0: chips / chips per node, rounded up
 
 	// Power is what one serving chip draws, against the fleet's load as a share of Full; between points it is linear,
 	// beyond the last flat. A single point is a constant draw. It comes from simulated steps, caps and idle included.
-	Power              []PowerPoint `json:"power"`
-	NodeOverheadWatts  float64      `json:"node_overhead_watts"`            // drawn by a node beside its accelerators
-	OverheadPerWatt    float64      `json:"overhead_per_watt"`              // what a chip's watt above its idle adds in fans and conversion loss
-	SparesOff          bool         `json:"spares_off"`                     // spares draw nothing; else they idle
-	ProvisionedITWatts float64      `json:"provisioned_it_watts,omitempty"` // 0: chips at the highest point + overhead + network share
+	Power              []PowerPoint `toml:"power" json:"power"`
+	NodeOverheadWatts  float64      `toml:"node_overhead_watts" json:"node_overhead_watts"`             // drawn by a node beside its accelerators
+	OverheadPerWatt    float64      `toml:"overhead_per_watt" json:"overhead_per_watt"`                 // what a chip's watt above its idle adds in fans and conversion loss
+	SparesOff          bool         `toml:"spares_off" json:"spares_off"`                               // spares draw nothing; else they idle
+	ProvisionedITWatts float64      `toml:"provisioned_it_watts" json:"provisioned_it_watts,omitempty"` // 0: chips at the highest point + overhead + network share
 
-	Mean Load `json:"mean"` // over the day, what users get; cost is spread over this
-	Peak Load `json:"peak"` // busiest
-	Full Load `json:"full"` // what the fleet holds within its SLA: 100 % utilisation. Zero: Peak
+	Mean Load `toml:"mean" json:"mean"` // over the day, what users get; cost is spread over this
+	Peak Load `toml:"peak" json:"peak"` // busiest
+	Full Load `toml:"full" json:"full"` // what the fleet holds within its SLA: 100 % utilisation. Zero: Peak
 
-	HourlyMultipliers []float64 `json:"hourly_multipliers,omitempty"` // 24, of Mean; none: flat
-	PrefillShare      float64   `json:"prefill_share,omitempty"`      // of busy chip-seconds that went to prefill, simulated; 0: unknown
-	RetryShare        float64   `json:"retry_share,omitempty"`        // of the work done that users never got: repeats and failures
+	HourlyMultipliers []float64 `toml:"hourly_multipliers" json:"hourly_multipliers,omitempty"` // 24 hours in proportion; their mean is Mean; none: flat
+	PrefillShare      float64   `toml:"prefill_share" json:"prefill_share,omitempty"`           // of busy chip-seconds that went to prefill, simulated; 0: unknown
+	RetryShare        float64   `toml:"retry_share" json:"retry_share,omitempty"`               // of the work done that users never got: repeats and failures
 	// CeilingOutputTokensPerSecond is what physics allows the serving fleet at its largest batch (memory bandwidth or
 	// peak FLOPS, whichever is lower); Full above it is reported. 0: unknown.
-	CeilingOutputTokensPerSecond float64 `json:"ceiling_output_tokens_per_second,omitempty"`
-	Users                        float64 `json:"users,omitempty"` // monthly users, for $/user-month; 0: not asked
+	CeilingOutputTokensPerSecond float64 `toml:"ceiling_output_tokens_per_second" json:"ceiling_output_tokens_per_second,omitempty"`
+	Users                        float64 `toml:"users" json:"users,omitempty"` // monthly users, for $/user-month; 0: not asked
 
 	// ChipsByMonth and LoadByMonth replace the ramp of the assumptions: chips (spares in proportion) and the load as a
 	// multiple of Mean in each month of the horizon. Both empty, or both of the horizon's length.
-	ChipsByMonth []int     `json:"chips_by_month,omitempty"`
-	LoadByMonth  []float64 `json:"load_by_month,omitempty"`
+	ChipsByMonth []int     `toml:"chips_by_month" json:"chips_by_month,omitempty"`
+	LoadByMonth  []float64 `toml:"load_by_month" json:"load_by_month,omitempty"`
 }
 
 // Load is a rate of traffic. InputTokens includes CachedInputTokens.
 type Load struct {
-	RequestsPerSecond     float64 `json:"requests_per_second"`
-	InputTokensPerSecond  float64 `json:"input_tokens_per_second"`
-	CachedTokensPerSecond float64 `json:"cached_input_tokens_per_second"`
-	OutputTokensPerSecond float64 `json:"output_tokens_per_second"`
+	RequestsPerSecond     float64 `toml:"requests_per_second" json:"requests_per_second"`
+	InputTokensPerSecond  float64 `toml:"input_tokens_per_second" json:"input_tokens_per_second"`
+	CachedTokensPerSecond float64 `toml:"cached_input_tokens_per_second" json:"cached_input_tokens_per_second"`
+	OutputTokensPerSecond float64 `toml:"output_tokens_per_second" json:"output_tokens_per_second"`
 }
 
 // Times scales a load.
@@ -67,8 +67,8 @@ func (l Load) rate(byRequests bool) float64 {
 
 // PowerPoint is the draw of one serving chip at a share of the fleet's full load.
 type PowerPoint struct {
-	LoadShare    float64 `json:"load_share"`
-	WattsPerChip float64 `json:"watts_per_chip"`
+	LoadShare    float64 `toml:"load_share" json:"load_share"`
+	WattsPerChip float64 `toml:"watts_per_chip" json:"watts_per_chip"`
 }
 
 // Check refuses an input out of range; months is the horizon.
@@ -214,4 +214,20 @@ func (in Input) Resized(k float64, replica int) Input {
 	in.CeilingOutputTokensPerSecond *= grown
 	in.Chips = now + in.SpareChips
 	return in
+}
+
+// hourly are the multipliers scaled to a mean of 1.
+func (in *Input) hourly() []float64 {
+	sum := 0.0
+	for _, m := range in.HourlyMultipliers {
+		sum += m
+	}
+	if sum == 0 {
+		return nil
+	}
+	out := make([]float64, len(in.HourlyMultipliers))
+	for i, m := range in.HourlyMultipliers {
+		out[i] = m * float64(len(out)) / sum
+	}
+	return out
 }

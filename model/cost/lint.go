@@ -31,7 +31,7 @@ func (l *lint) load(in Input, r *Result) {
 		l.add("full-utilisation", "utilisation is %.1f %% in every hour of the horizon; traffic has nights and weekends, and real fleets are rarely above 60 to 70 %%", 100*r.Utilisation)
 	}
 	peakHour := 0.0
-	for _, m := range in.HourlyMultipliers {
+	for _, m := range in.hourly() {
 		peakHour = max(peakHour, m)
 	}
 	if r.Utilisation <= 1 && peakHour*r.Utilisation > 1+1e-9 {
@@ -71,16 +71,10 @@ func (l *lint) units(in Input, a Assumptions, r *Result) {
 
 // leftOut names costs that are zero because nobody gave them.
 func (l *lint) leftOut(in Input, a Assumptions, r *Result) {
-	paysPower := a.Ownership == Buy
-	if a.Ownership == Rent {
-		for _, lease := range a.Renting {
-			paysPower = paysPower || lease.PowerExcluded
-		}
-	}
 	if a.Ownership == Buy && !r.Capex.IsPositive() {
 		l.add("zero-capex", "owned hardware costs nothing: give buy.accelerator.price")
 	}
-	if paysPower && in.watts(1) == 0 {
+	if a.paysPower() && in.watts(1) == 0 {
 		l.add("zero-power", "the chips draw no power: energy and provisioned power are not in the total")
 	}
 	if a.Ownership != Buy {

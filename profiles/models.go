@@ -14,10 +14,10 @@ import (
 type ModelProfile struct {
 	llm.Architecture
 	Aliases   []string  `toml:"aliases" json:"aliases,omitempty"`
-	Released  string    `toml:"released" json:"released"`                       // YYYY-MM
-	Weights   llm.DType `toml:"weights,omitempty" json:"weights,omitempty"`     // as released; empty: bf16
-	Attention llm.DType `toml:"attention,omitempty" json:"attention,omitempty"` // of attention projections where it differs
-	Dense     llm.DType `toml:"dense,omitempty" json:"dense,omitempty"`         // of dense feed-forward and shared experts where it differs
+	Released  string    `toml:"released" json:"released"`                                // YYYY-MM
+	Weights   llm.DType `toml:"weights,omitempty,omitzero" json:"weights,omitempty"`     // as released; empty: bf16
+	Attention llm.DType `toml:"attention,omitempty,omitzero" json:"attention,omitempty"` // of attention projections where it differs
+	Dense     llm.DType `toml:"dense,omitempty,omitzero" json:"dense,omitempty"`         // of dense feed-forward and shared experts where it differs
 }
 
 type modelFile struct {

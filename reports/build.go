@@ -212,7 +212,7 @@ func (b *builder) breaks(c plan.Candidate) string {
 func (b *builder) ranked() Grid {
 	t := Grid{Caption: b.t("Candidates, feasible first and cheapest first"), Strong: 0, Columns: []Column{
 		{"#", true}, {b.t("candidate"), false}, {b.t("chips"), true}, {b.t("by division"), true}, {b.t("nodes"), true}, {b.t("peak kW"), true},
-		{b.t("req/s per replica"), true}, {b.t("$/M tokens"), true}, {b.t("P10 – P90"), true}, {b.t("TCO"), true}}}
+		{b.t("req/s per replica"), true}, {b.t("$/M tokens"), true}, {b.t("P10–P90"), true}, {b.t("TCO"), true}}}
 	if !b.r.Candidates[0].Feasible {
 		t.Strong = -1
 	}
@@ -236,7 +236,7 @@ func (b *builder) rankedRow(c plan.Candidate) []string {
 	if k := c.Cost; k != nil {
 		row[7], row[9] = perMillion(k.PerMBoth), moneyShort(k.TCO)
 		if m := k.MonteCarlo; m != nil {
-			row[8] = perMillion(m.PerM.P10) + " – " + perMillion(m.PerM.P90)
+			row[8] = perMillion(m.PerM.P10) + "–" + perMillion(m.PerM.P90)
 		}
 	}
 	return row
@@ -244,7 +244,7 @@ func (b *builder) rankedRow(c plan.Candidate) []string {
 
 // pairs is a table of names and values.
 func (b *builder) pairs(caption string, rows [][]string) Grid {
-	return Grid{Caption: caption, Columns: []Column{{b.t("quantity"), false}, {b.t("value"), true}}, Rows: rows, Strong: -1}
+	return Grid{Caption: caption, Columns: []Column{{b.t("quantity"), false}, {b.t("value"), false}}, Rows: rows, Strong: -1}
 }
 
 func (b *builder) candidates() []Block {
@@ -343,7 +343,7 @@ func (b *builder) assumptions() []Block {
 		for _, s := range c.EngineSettings {
 			rows = append(rows, []string{s.Name, s.Value})
 		}
-		out = append(out, Grid{Caption: b.f("Engine settings of %s", c.Name), Columns: []Column{{b.t("setting"), false}, {b.t("value"), true}}, Rows: rows, Strong: -1})
+		out = append(out, Grid{Caption: b.f("Engine settings of %s", c.Name), Columns: []Column{{b.t("setting"), false}, {b.t("value"), false}}, Rows: rows, Strong: -1})
 	}
 	if len(b.r.Assumptions) == 0 {
 		return out

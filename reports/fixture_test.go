@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 
 	"scoville/model/fact"
@@ -188,6 +189,10 @@ func resultFixture(n int) *plan.Result {
 	for i := 0; i < n; i++ {
 		k := kinds[i%len(kinds)]
 		r.Candidates = append(r.Candidates, candidateFixture(i+1, k.name, k.chip, k.tp, k.sat, k.price))
+	}
+	sort.SliceStable(r.Candidates, func(i, j int) bool { return r.Candidates[i].Cost.PerMBoth < r.Candidates[j].Cost.PerMBoth })
+	for i := range r.Candidates {
+		r.Candidates[i].Rank = i + 1
 	}
 	if n > 2 {
 		infeasible(&r.Candidates[n-1])

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"scoville/reports/chart"
 )
 
 // Every number of a report is formatted in this file, once.
@@ -66,7 +68,9 @@ func money(v float64) string {
 		return missing
 	case a >= 999.995:
 		return sign(v) + "$" + separate(strconv.FormatFloat(a, 'f', 0, 64))
-	case a >= 0.01 || a == 0:
+	case a == 0:
+		return "$0"
+	case a >= 0.01:
 		return sign(v) + "$" + strconv.FormatFloat(a, 'f', 2, 64)
 	default:
 		return sign(v) + "$" + significant(a, 3)
@@ -174,4 +178,30 @@ func quantity(v float64, unit string) string {
 		return money(v)
 	}
 	return number(v) + " " + unit
+}
+
+// limitText formats an SLA limit as people write it: 1 s, 0.5 s is 500 ms.
+func limitText(s float64) string {
+	text, unit, _ := strings.Cut(seconds(s), " ")
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " " + unit
+}
+
+// axisMoney and axisPerMillion write the ticks of an axis, all with the decimals their distance needs.
+func axisMoney(v, step float64) string {
+	for _, s := range []struct {
+		at   float64
+		unit string
+	}{{1e9, " B"}, {1e6, " M"}, {1e3, " k"}} {
+		if step >= s.at*0.1-1e-9 && math.Abs(v) >= s.at*0.1-1e-9 {
+			return sign(v) + "$" + chart.Plain(math.Abs(v)/s.at, step/s.at) + s.unit
+		}
+	}
+	return axisPerMillion(v, step)
+}
+
+func axisPerMillion(v, step float64) string {
+	return sign(v) + "$" + chart.Plain(math.Abs(v), step)
 }

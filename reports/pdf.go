@@ -151,9 +151,7 @@ func (s *setter) head() {
 }
 
 func (s *setter) section(i int, section Section) {
-	if i > 0 && s.y > marginTop+(textBottom-marginTop)*0.55 && i != 1 {
-		s.newPage()
-	} else if s.y > marginTop+1 && i > 0 {
+	if s.y > marginTop+1 && i > 0 {
 		s.y += 16
 	}
 	if len(section.Blocks) > 0 {
@@ -206,7 +204,11 @@ func (s *setter) height(b Block) float64 {
 	case Picture:
 		return v.Chart.Height*pictureScale + s.captionHeight(v) + 30
 	case Grid:
-		return 20 + 4*tableLeading
+		whole := 30 + float64(len(v.Rows)+1)*(tableLeading+4.5)
+		if whole < (textBottom-marginTop)*0.5 { // short tables stay whole
+			return whole
+		}
+		return 20 + 6*tableLeading
 	case Figures:
 		return 70
 	}

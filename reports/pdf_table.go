@@ -48,6 +48,14 @@ func (s *setter) tableHead(t Grid, widths []float64, total float64) {
 	s.rule(marginSide, s.y, marginSide+total, 0.9)
 }
 
+// gutter is the extra room left of a column set left that follows one set right.
+func gutter(t Grid, i int) float64 {
+	if i > 0 && i < len(t.Columns) && t.Columns[i-1].Right && !t.Columns[i].Right {
+		return 8
+	}
+	return 0
+}
+
 // spans reports a row that is one sentence across the table.
 func spans(row []string) bool {
 	for _, c := range row[1:] {
@@ -63,7 +71,7 @@ func (s *setter) cells(t Grid, widths []float64, total float64, row []string, bo
 	cells := make([][]string, len(row))
 	lines := 1
 	for i, c := range row {
-		w := widths[i]
+		w := widths[i] - gutter(t, i)
 		if i == 0 && spans(row) {
 			w = total
 		}
@@ -77,7 +85,7 @@ func (s *setter) row(t Grid, widths []float64, cells [][]string, bold bool) {
 	x := marginSide
 	for i, lines := range cells {
 		for k, l := range lines {
-			at := x
+			at := x + gutter(t, i)
 			if i < len(t.Columns) && t.Columns[i].Right {
 				at = x + widths[i] - cellPad - s.width(l, tableSize, bold)
 				if i == len(widths)-1 {
@@ -96,9 +104,9 @@ func (s *setter) columnWidths(t Grid) []float64 {
 	n := len(t.Columns)
 	natural, least := make([]float64, n), make([]float64, n)
 	measure := func(i int, text string, bold bool) {
-		natural[i] = math.Max(natural[i], s.width(text, tableSize, bold)+cellPad+1)
+		natural[i] = math.Max(natural[i], s.width(text, tableSize, bold)+cellPad+1+gutter(t, i))
 		for _, p := range pieces(text) {
-			least[i] = math.Max(least[i], math.Min(s.width(p, tableSize, bold)+cellPad+1, 110))
+			least[i] = math.Max(least[i], math.Min(s.width(p, tableSize, bold)+cellPad+1, 110)+gutter(t, i))
 		}
 	}
 	for i, c := range t.Columns {

@@ -99,7 +99,7 @@ func (b *builder) latencyPicture(c plan.Candidate, name string) (Picture, bool) 
 	}
 	for _, lim := range limits {
 		_, p, _ := strings.Cut(lim.Name, "_")
-		l.Limits = append(l.Limits, chart.Limit{Y: lim.Limit * scale, Text: b.f("SLA %s ≤ %s", p, seconds(lim.Limit))})
+		l.Limits = append(l.Limits, chart.Limit{Y: lim.Limit * scale, Text: b.f("SLA %s ≤ %s", p, limitText(lim.Limit))})
 		top = math.Max(top, lim.Limit*scale)
 	}
 	if len(l.Series) == 0 {
@@ -196,7 +196,7 @@ func (b *builder) tailPicture() (Picture, bool) {
 	_, limits := limitsOf(b.r, name)
 	if len(limits) > 0 {
 		scale, unit = timeScale(limits[0].Limit)
-		l.Limits = []chart.Limit{{Y: limits[0].Limit * scale, Text: b.f("SLA ≤ %s", seconds(limits[0].Limit))}}
+		l.Limits = []chart.Limit{{Y: limits[0].Limit * scale, Text: b.f("SLA ≤ %s", limitText(limits[0].Limit))}}
 		l.Cap = 2.5 * limits[0].Limit * scale
 	}
 	l.Y.Label = strings.ToUpper(name) + " " + p + ", " + unit
@@ -267,7 +267,7 @@ func (b *builder) distributionPicture(name string, of func(plan.Fleet) []plan.Qu
 	}
 	ps, limits := limitsOf(b.r, name)
 	for i, lim := range limits {
-		l.Marks = append(l.Marks, chart.Mark{X: lim.Limit * scale, Text: b.f("SLA %s ≤ %s", ps[i], seconds(lim.Limit))})
+		l.Marks = append(l.Marks, chart.Mark{X: lim.Limit * scale, Text: b.f("SLA %s ≤ %s", ps[i], limitText(lim.Limit))})
 	}
 	return picture("distribution-"+name, b.f("Distribution of %s at the peak", strings.ToUpper(name)),
 		b.f("Share of requests whose %s is at or below the value, with the sized fleet at its peak rate.", strings.ToUpper(name)), 200, l), true
@@ -310,7 +310,7 @@ func (b *builder) peakPicture(c plan.Candidate) (Picture, bool) {
 		return Picture{}, false
 	}
 	panels.Panels[n-1].X.Label = b.f("time in the run, %s", unit)
-	return picture("peak", b.f("The fleet of %s at its peak", c.Name), b.t("Utilisation, batch, KV cache and queue of the sized fleet while the peak rate is offered. A queue that keeps growing would mean an unstable fleet."), 40+88*float64(n), panels), true
+	return picture("peak", b.f("The fleet of %s at its peak", c.Name), b.t("Utilisation, batch, KV cache and queue of the sized fleet while the peak rate is offered. A queue that keeps growing would mean an unstable fleet."), 40+74*float64(n), panels), true
 }
 
 func (b *builder) timelineTitle(t sim.Timeline) string {
@@ -324,8 +324,8 @@ func (b *builder) timelineTitle(t sim.Timeline) string {
 // paretoPicture sets price against interactivity.
 func (b *builder) paretoPicture() (Picture, bool) {
 	s := chart.Scatter{
-		X: chart.Axis{Label: b.t("interactivity at the peak: 1/TPOT p50, tokens/s for each user")},
-		Y: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: perMillion},
+		X: chart.Axis{Label: b.t("interactivity at the peak: 1/TPOT p50, tokens/s for each user"), Free: true},
+		Y: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: axisPerMillion, Free: true},
 	}
 	for i, c := range b.r.Candidates {
 		if tpot := c.Fleet.Peak.TPOT.P50; c.Cost != nil && tpot > 0 && hasLatency(c.Fleet.Peak) {

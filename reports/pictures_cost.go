@@ -80,7 +80,7 @@ func (b *builder) tcoPicture() (Picture, bool) {
 	if len(names) == 0 {
 		return Picture{}, false
 	}
-	bars := chart.Bars{X: chart.Axis{Label: b.f("TCO over %d months, US dollars", b.months()), Format: moneyShort}, Layers: b.layerNames(names, rest)}
+	bars := chart.Bars{X: chart.Axis{Label: b.f("TCO over %d months, US dollars", b.months()), Format: axisMoney}, Layers: b.layerNames(names, rest)}
 	for _, c := range b.r.Candidates {
 		if c.Cost != nil {
 			components := c.Cost.Components
@@ -108,7 +108,7 @@ func (b *builder) cashPicture(c plan.Candidate) (Picture, bool) {
 	if len(names) == 0 {
 		return Picture{}, false
 	}
-	a := chart.Area{X: chart.Axis{Label: b.t("month")}, Y: chart.Axis{Label: b.t("cash spent so far, US dollars"), Format: moneyShort}}
+	a := chart.Area{X: chart.Axis{Label: b.t("month")}, Y: chart.Axis{Label: b.t("cash spent so far, US dollars"), Format: axisMoney}}
 	for _, n := range b.layerNames(names, rest) {
 		a.Layers = append(a.Layers, chart.Layer{Name: n})
 	}
@@ -130,7 +130,7 @@ func (b *builder) cashPicture(c plan.Candidate) (Picture, bool) {
 
 // cumulativePicture sets the candidates' cash against each other.
 func (b *builder) cumulativePicture() (Picture, bool) {
-	l := chart.Lines{X: chart.Axis{Label: b.t("month")}, Y: chart.Axis{Label: b.t("cash spent so far, US dollars"), Format: moneyShort}}
+	l := chart.Lines{X: chart.Axis{Label: b.t("month")}, Y: chart.Axis{Label: b.t("cash spent so far, US dollars"), Format: axisMoney}}
 	for i, c := range b.r.Candidates {
 		if c.Cost == nil || len(c.Cost.MonthlyCash) < 2 || c.Cost.TCO <= 0 {
 			continue
@@ -158,7 +158,7 @@ func (b *builder) tornadoPicture(c plan.Candidate) (Picture, bool) {
 		return math.Abs(rows[i].High-rows[i].Low) > math.Abs(rows[j].High-rows[j].Low)
 	})
 	rows = rows[:min(len(rows), 12)]
-	t := chart.Tornado{X: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: perMillion}, Centre: c.Cost.PerMBoth, Keys: [2]string{b.t("assumption at its low value"), b.t("at its high value")}}
+	t := chart.Tornado{X: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: axisPerMillion}, Centre: c.Cost.PerMBoth, Keys: [2]string{b.t("assumption at its low value"), b.t("at its high value")}}
 	for _, r := range rows {
 		t.Rows = append(t.Rows, chart.Swing{Name: b.t(r.Name), Low: r.Low, High: r.High, LowText: r.LowLabel, HighText: r.HighLabel})
 	}
@@ -171,7 +171,7 @@ func (b *builder) monteCarloPicture(c plan.Candidate) (Picture, bool) {
 		return Picture{}, false
 	}
 	m := c.Cost.MonteCarlo
-	h := chart.Histogram{X: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: perMillion}, Y: chart.Axis{Label: b.f("draws of %s", count(m.Draws))}, Inner: [2]float64{m.PerM.P10, m.PerM.P90}}
+	h := chart.Histogram{X: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: axisPerMillion}, Y: chart.Axis{Label: b.f("draws of %s", count(m.Draws))}, Inner: [2]float64{m.PerM.P10, m.PerM.P90}}
 	for _, k := range m.Histogram {
 		h.Low, h.High, h.Count = append(h.Low, k.Low), append(h.High, k.High), append(h.Count, k.Count)
 	}
@@ -215,6 +215,18 @@ func (b *builder) accuracyPicture(c plan.Candidate, name string) (Picture, bool)
 		return Picture{}, false
 	}
 	unit := metricUnit(name)
+	if unit == ", s" {
+		top := 0.0
+		for _, d := range s.Dots {
+			top = math.Max(top, math.Max(d.X, d.Y))
+		}
+		scale, u := timeScale(top)
+		for i := range s.Dots {
+			s.Dots[i].X *= scale
+			s.Dots[i].Y *= scale
+		}
+		unit = ", " + u
+	}
 	s.X.Label = b.f("measured %s", metricTitle(name)+unit)
 	s.Y.Label = b.f("predicted %s", metricTitle(name)+unit)
 	return picture("accuracy-"+name, b.f("Measured against predicted %s", metricTitle(name)), b.t("Each dot is a measured run that the prediction had not seen. On the dashed line the two agree."), 240, s), true

@@ -94,7 +94,7 @@ func (b *builder) terminalTable() string {
 			rest += widest + 2
 		}
 	}
-	room := max(12, tableWidth-rest-2)
+	room := max(10, tableWidth-rest-2)
 	configs[1].WidthMax, configs[1].WidthMaxEnforcer = room, text.Trim
 	t.AppendHeader(head)
 	for _, row := range full.Rows {

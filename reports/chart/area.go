@@ -70,7 +70,7 @@ func (a areaPlotter) Plot(c draw.Canvas, q *plot.Plot) {
 		if n == 0 {
 			continue
 		}
-		labels = append(labels, sideLabel{(lower[n-1].Y + upper[n-1].Y) / 2, l.Name, Colour(k)})
+		labels = append(labels, sideLabel{0, (lower[n-1].Y + upper[n-1].Y) / 2, l.Name, Colour(k)})
 		for i := n - 1; i >= 0; i-- {
 			upper = append(upper, lower[i])
 		}

@@ -12,9 +12,10 @@ type Axis struct {
 	Label    string
 	Min, Max float64 // the drawers set what is left zero from the data
 	Log      bool
-	Format   func(float64) string // nil: plain numbers with thousands separators
-	Most     int                  // most labelled ticks; 0: 6
-	Whole    bool                 // only whole numbers are labelled
+	Format   func(v, step float64) string // step: the distance of ticks, which the decimals should suit; nil: plain numbers
+	Free     bool                         // the axis need not start at zero
+	Most     int                          // most labelled ticks; 0: 6
+	Whole    bool                         // only whole numbers are labelled
 }
 
 // span gives the axis a range that holds lo to hi, from zero unless logarithmic, rounded outward to ticks.
@@ -36,6 +37,12 @@ func (a Axis) span(lo, hi float64) Axis {
 		return a
 	}
 	a.Min, a.Max = math.Min(0, lo), math.Max(0, hi)
+	if a.Free {
+		pad := math.Max((hi-lo)*0.2, math.Abs(hi)*0.1)
+		if a.Min, a.Max = lo-pad, hi+pad; lo >= 0 {
+			a.Min = math.Max(0, a.Min)
+		}
+	}
 	if a.Max == a.Min {
 		a.Max = a.Min + 1
 	}
@@ -80,6 +87,8 @@ func (a Axis) logTicks(lo, hi float64) []plot.Tick {
 	steps := []float64{1, 2, 5}
 	if decades := math.Log10(hi / lo); decades > 2.5 {
 		steps = steps[:1]
+	} else if decades < 1.2 && decades >= 0.5 {
+		steps = []float64{1, 1.5, 2, 3, 5, 7}
 	} else if decades < 0.5 {
 		steps = []float64{1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9}
 	}
@@ -99,13 +108,13 @@ func (a Axis) format(v, step float64) string {
 		v = 0
 	}
 	if a.Format != nil {
-		return a.Format(v)
+		return a.Format(v, step)
 	}
-	return plain(v, step)
+	return Plain(v, step)
 }
 
-// plain writes v with the decimals that step needs and thousands separators.
-func plain(v, step float64) string {
+// Plain writes v with the decimals that step needs and thousands separators.
+func Plain(v, step float64) string {
 	decimals := 0
 	for s := step; decimals < 9 && math.Abs(s-math.Round(s)) > 1e-6*s; s *= 10 {
 		decimals++

@@ -91,7 +91,7 @@ func (p *pen) frame(c draw.Canvas, names, ends []string, x Axis) frame {
 		right = max(right, p.width(e))
 	}
 	left, right = min(left, c.Size().X*0.34), right+8
-	right = max(right, p.width(x.format(x.Max, x.Max))/2+2)
+	right = max(right, p.width(x.format(x.Max, x.step()))/2+2)
 	return frame{bars: draw.Crop(c, left+7, -right, lineGap*2+6, -4), all: c, nameWidth: left}
 }
 
@@ -219,7 +219,7 @@ func (h Histogram) Draw(p *pen, c draw.Canvas) {
 	}
 	q := p.newPlot(x, y)
 	l := Lines{X: x, Y: y, Marks: h.Marks}
-	q.Add(histogramPlotter{h}, &linesPlotter{l, p, 10})
+	q.Add(histogramPlotter{h}, &linesPlotter{l, p, 10, true})
 	top2 := p.topRows(c, q, l, 10)
 	p.axisTitle(c, y.Label)
 	q.Draw(draw.Crop(c, 0, -10, 0, -top2))

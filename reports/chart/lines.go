@@ -87,7 +87,7 @@ func (l Lines) Draw(p *pen, c draw.Canvas) {
 	}
 	right := max(p.sideWidth(names, c.Size().X), 12)
 	q := p.newPlot(x, y)
-	drawn := &linesPlotter{l, p, right}
+	drawn := &linesPlotter{l, p, right, false}
 	q.Add(drawn)
 	// The marks' rows are counted on the final width, which the y labels leave.
 	top := p.topRows(c, q, l, right)
@@ -122,8 +122,9 @@ func (l Lines) topMarks(c draw.Canvas, q *plot.Plot) []topMark {
 
 type linesPlotter struct {
 	Lines
-	p     *pen
-	right vg.Length
+	p       *pen
+	right   vg.Length
+	overlay bool // another plotter has drawn the rules
 }
 
 // Plot implements plot.Plotter.
@@ -134,20 +135,22 @@ func (l *linesPlotter) Plot(c draw.Canvas, q *plot.Plot) {
 			fillBox(c, box{c.X(q.X.Norm(from)), c.Min.Y, c.X(q.X.Norm(to)), c.Max.Y}, color.NRGBA{0x88, 0x88, 0x88, 0x30})
 		}
 	}
-	rules(c, q)
+	if !l.overlay {
+		rules(c, q)
+	}
 	var labels []sideLabel
 	for _, h := range l.Limits {
 		y := c.Y(q.Y.Norm(h.Y))
 		c.StrokeLine2(stroke(limitInk(), 1.1, 4, 2), c.Min.X, y, c.Max.X, y)
-		labels = append(labels, sideLabel{y, h.Text, limitInk()})
+		labels = append(labels, sideLabel{0, y, h.Text, limitInk()})
 	}
 	for _, m := range l.Marks {
 		x := c.X(q.X.Norm(m.X))
 		c.StrokeLine2(stroke(ink(), 0.8, 1.5, 1.5), x, c.Min.Y, x, c.Max.Y)
 	}
 	for _, s := range l.Series {
-		if y, ok := l.series(c, q, s); ok && s.Name != "" {
-			labels = append(labels, sideLabel{y, s.Name, Colour(s.Colour)})
+		if end, ok := l.series(c, q, s); ok && s.Name != "" {
+			labels = append(labels, sideLabel{end.X, end.Y, s.Name, Colour(s.Colour)})
 		}
 	}
 	l.p.side(c, c.Max.X, labels, c.Min.Y, c.Max.Y, l.right)
@@ -158,8 +161,8 @@ func (l *linesPlotter) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// series draws one line and returns the height at which it ends.
-func (l *linesPlotter) series(c draw.Canvas, q *plot.Plot, s Series) (vg.Length, bool) {
+// series draws one line and returns where it ends.
+func (l *linesPlotter) series(c draw.Canvas, q *plot.Plot, s Series) (vg.Point, bool) {
 	col := Colour(s.Colour)
 	sty := stroke(col, 1.5)
 	if s.Dashed {
@@ -174,7 +177,7 @@ func (l *linesPlotter) series(c draw.Canvas, q *plot.Plot, s Series) (vg.Length,
 		path = append(path, vg.Point{X: c.X(q.X.Norm(xs[i])), Y: c.Y(q.Y.Norm(ys[i]))})
 	}
 	if len(path) == 0 {
-		return 0, false
+		return vg.Point{}, false
 	}
 	clipped := clipAbove(path, c.Max.Y)
 	if s.Fill {
@@ -184,9 +187,10 @@ func (l *linesPlotter) series(c draw.Canvas, q *plot.Plot, s Series) (vg.Length,
 		}
 	}
 	c.StrokeLines(sty, clipped...)
-	end := path[len(path)-1].Y
-	if end > c.Max.Y+0.01 {
-		end = c.Max.Y
+	end := path[len(path)-1]
+	if end.Y > c.Max.Y+0.01 && len(clipped) > 0 {
+		last := clipped[len(clipped)-1]
+		end = last[len(last)-1]
 	}
 	if s.Dots || len(path) == 1 {
 		for _, pt := range path {

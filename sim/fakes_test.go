@@ -14,21 +14,21 @@ import (
 // fakeModel is a step model of one term each, linear in KV tokens as the contract asks.
 type fakeModel struct {
 	fixed, perToken, perSequence, perKV, perKVWin, perPair, perPairWin float64 // seconds
-	weights, flops                                         float64 // roofline of the dense part: seconds to read the weights, seconds a token
-	idle                                                   float64
+	weights, flops                                                     float64 // roofline of the dense part: seconds to read the weights, seconds a token
+	idle                                                               float64
 }
 
 func (m fakeModel) Step(b hardware.Batch) hardware.Work {
 	tokens := float64(b.DecodeSequences*max(1, b.Speculative) + b.PrefillTokens)
 	s := m.fixed + m.perToken*tokens + m.perSequence*float64(b.DecodeSequences+b.PrefillSequences) +
 		m.perKV*(b.DecodeKVTokens+b.PrefillKVTokens) + m.perKVWin*b.DecodeKVWindow + m.perPair*b.PrefillPairs + m.perPairWin*b.PrefillPairsWin + max(m.weights, m.flops*tokens)
-	return hardware.Work{Seconds: s, FLOPs: 2e9 * tokens, Bytes: 1e9 + b.DecodeKVTokens, Joules: 100*s + 0.001*tokens}
+	return hardware.Work{Seconds: s, FLOPs: 16e9 * tokens, Bytes: 16e9 + 131072*(b.DecodeKVTokens+b.PrefillKVTokens), Joules: 100*s + 0.001*tokens}
 }
 
 func (m fakeModel) Decode(n int) hardware.DecodeWork {
 	base := m.Step(hardware.Batch{DecodeSequences: n, Speculative: 1})
 	return hardware.DecodeWork{Base: base,
-		PerKV:    hardware.Work{Seconds: m.perKV, Bytes: 1, Joules: 100 * m.perKV},
+		PerKV:    hardware.Work{Seconds: m.perKV, Bytes: 131072, Joules: 100 * m.perKV},
 		PerKVWin: hardware.Work{Seconds: m.perKVWin, Joules: 100 * m.perKVWin}}
 }
 

@@ -204,7 +204,9 @@ func layOut(a llm.Architecture, p llm.Precision, in MemoryInput) (m MemoryFit, n
 	m.Cache = newCache(a, p.KV, in)
 	m.Blocks = in.Blocks
 	m.Measured = in.Blocks > 0
-	if !m.Measured && m.Cache.BlockBytes > 0 {
+	if m.Measured {
+		m.KVBytes = float64(m.Blocks) * m.Cache.BlockBytes
+	} else {
 		m.Blocks = int(max(0, math.Floor(m.KVBytes/m.Cache.BlockBytes)))
 	}
 	m.KVTokens = m.Cache.Tokens(m.Blocks)
@@ -216,8 +218,7 @@ func layOut(a llm.Architecture, p llm.Precision, in MemoryInput) (m MemoryFit, n
 	return m, need
 }
 
-// ConcurrencyAt is how many requests of a length the cache holds at once, all chips of the replica together when it has data-parallel
-// ranks excepted: it is of one rank. 0 when there is no cache to fill.
+// ConcurrencyAt is how many requests of a length the cache of one data-parallel rank holds at once; 0 when they need none.
 func (m MemoryFit) ConcurrencyAt(tokens int) float64 {
 	blocks := m.Cache.BlocksFor(tokens)
 	if blocks <= 0 {

@@ -178,3 +178,68 @@ func TestMemoryPredictedFromConfig(t *testing.T) {
 	}
 	t.Logf("families the constants have not seen: %d of %d rows within 3 %%, mean absolute error %.2f %%", inside, unseen, 100*sum/float64(unseen))
 }
+
+// Every ledger that states bytes for a token, or a cache and what it holds, against the architecture that ships.
+func TestMemoryBytesPerToken(t *testing.T) {
+	checked := 0
+	for _, c := range memoryCases(t) {
+		name, _, _ := strings.Cut(c["model"], " (")
+		c["model"] = name
+		a, p, err := caseModel(c)
+		if err != nil || number(c, "kv_bytes_per_token_per_gpu") == 0 {
+			t.Logf("%s %s: not compared: bytes for a token or model not stated, or not shipped", c["id"], c["model"])
+			continue
+		}
+		tp := max(1, int(number(c, "tp")))
+		if c["id"] == "KV082" {
+			tp = 1 // the engine's own message counts the unsharded size
+		}
+		if c["id"] == "KV100" {
+			a.Layers, a.MLA.IndexHeads = 79, 0 // GGUF counts the token-prediction layer; llama.cpp kept no index cache
+		}
+		got := a.KVBytesPerToken(p.KV, tp) / max(1, number(c, "pp"))
+		if c["id"] == "KV085" {
+			got *= number(c, "pp") // the engine charged all layers to one stage, a bug of it
+		}
+		want := number(c, "kv_bytes_per_token_per_gpu")
+		if got != want {
+			t.Errorf("%s %s: %.0f bytes a token, logged %.0f", c["id"], c["model"], got, want)
+			continue
+		}
+		checked++
+		kv, tokens := number(c, "kv_available_gib"), number(c, "expect_kv_tokens")
+		if level := c["check_level"]; tokens > 0 && (level == "exact_blocks_given_kv" || level == "exact_tokens_given_kv") {
+			if d := math.Abs(kv*gib/want - tokens); d*want > 0.011*gib { // the log rounds the cache to 0.01 GiB
+				t.Errorf("%s %s: %.2f GiB hold %.0f tokens, logged %.0f", c["id"], c["model"], kv, kv*gib/want, tokens)
+			}
+		}
+	}
+	t.Logf("%d rows compared", checked)
+}
+
+// The ledgers of deployments that did not start, as far as memory or degrees of parallelism were why.
+func TestMemoryRefusals(t *testing.T) {
+	for _, c := range memoryCases(t) {
+		switch c["id"] {
+		case "KV062", "KV077", "KV080", "KV134":
+		default:
+			continue
+		}
+		a, p, err := caseModel(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := caseInput(c)
+		if in.MemoryBytes == 0 {
+			in.MemoryBytes = map[string]float64{"H100-80GB": 79.19 * gib, "Ascend 64GB": 61 * gib}[c["gpu"]]
+		}
+		if c["id"] == "KV080" { // started with unchunked prefill; take the log's cache
+			in.Blocks = int(number(c, "expect_num_blocks"))
+		}
+		if _, err := hardware.FitMemory(a, p, in); err == nil {
+			t.Errorf("%s %s: accepted, but the engine said %s", c["id"], c["model"], c["expect_outcome"])
+		} else {
+			t.Logf("%s: %v (engine: %s)", c["id"], err, c["expect_outcome"])
+		}
+	}
+}

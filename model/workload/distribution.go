@@ -43,7 +43,7 @@ var distributionKinds = []string{"fixed", "uniform", "exponential", "lognormal",
 
 const (
 	defaultMaxQuantile = 0.9999
-	tableCells         = 4096
+	tableCells         = 1024
 	tableLow           = 0.01 // outside of [tableLow, tableHigh] the exact quantile is computed
 	tableHigh          = 0.99
 )

@@ -178,9 +178,9 @@ func (d *deployment) binding(p *planner, c *Candidate, a *capacity.Answer) strin
 	e := d.config.Engine
 	switch {
 	case r.MaxKVShare > 0.97 && (r.Preemptions > 0 || r.MeanWaiting > 0.05):
-		return fmt.Sprintf("KV memory binds: the cache of %s tokens is full (%s)", grouped(float64(d.fit.ReplicaKVTokens())), limit)
+		return fmt.Sprintf("KV memory: the cache of %s tokens is full (%s)", grouped(float64(d.fit.ReplicaKVTokens())), limit)
 	case r.MeanRunning > 0.9*float64(e.MaxSequences):
-		return fmt.Sprintf("the sequence cap of %d binds (%s)", e.MaxSequences, limit)
+		return fmt.Sprintf("the cap of %d sequences (%s)", e.MaxSequences, limit)
 	}
 	prefill, decode := d.split(p.traffic)
 	what, share := "decode rate", decode/(prefill+decode)
@@ -191,9 +191,9 @@ func (d *deployment) binding(p *planner, c *Candidate, a *capacity.Answer) strin
 		what, share = "host overhead", host
 	}
 	if r.Utilisation < 0.6 {
-		return fmt.Sprintf("latency binds at %.0f %% utilisation, before any rate does (%s)", r.Utilisation*100, limit)
+		return fmt.Sprintf("latency, at %.0f %% utilisation and before any rate (%s)", r.Utilisation*100, limit)
 	}
-	return fmt.Sprintf("%s binds: %.0f %% of the work, %.0f %% utilisation (%s)", what, share*100, r.Utilisation*100, limit)
+	return fmt.Sprintf("%s, %.0f %% of a busy replica's time at %.0f %% utilisation (%s)", what, share*100, r.Utilisation*100, limit)
 }
 
 // hostShare is the share of a full decode step that is neither moving bytes nor computing at the chip's datasheet rates.

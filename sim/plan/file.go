@@ -10,23 +10,25 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"scoville/model/cost"
+	"scoville/model/cost/uncertainty"
 	"scoville/model/tomlfile"
 	"scoville/model/workload"
 )
 
 // File is a plan file as written; docs/plan-file.md is its reference. Zero fields take the defaults named there.
 type File struct {
-	Title      string             `toml:"title"`
-	AsOf       string             `toml:"as_of"` // date the plan's prices are judged at: YYYY-MM-DD
-	Workload   TrafficSection     `toml:"workload"`
-	Model      ModelSection       `toml:"model"`
-	SLA        map[string]float64 `toml:"sla"`
-	Fleet      FleetSection       `toml:"fleet"`
-	Cost       cost.Assumptions   `toml:"cost"`
-	PriceBooks []string           `toml:"price_books"` // TOML files laid over the shipped price book
-	Growth     GrowthSection      `toml:"growth"`
-	Search     SearchSection      `toml:"search"`
-	Candidates []CandidateSection `toml:"candidate"`
+	Title       string                 `toml:"title"`
+	AsOf        string                 `toml:"as_of"` // date the plan's prices are judged at: YYYY-MM-DD
+	Workload    TrafficSection         `toml:"workload"`
+	Model       ModelSection           `toml:"model"`
+	SLA         map[string]float64     `toml:"sla"`
+	Fleet       FleetSection           `toml:"fleet"`
+	Cost        cost.Assumptions       `toml:"cost"`
+	PriceBooks  []string               `toml:"price_books"` // TOML files laid over the shipped price book
+	Growth      GrowthSection          `toml:"growth"`
+	Uncertainty []uncertainty.Variable `toml:"uncertainty"` // default: profile error and the spread of offers
+	Search      SearchSection          `toml:"search"`
+	Candidates  []CandidateSection     `toml:"candidate"`
 
 	path string
 	text []byte

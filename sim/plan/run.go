@@ -64,11 +64,12 @@ func Run(ctx context.Context, f *File, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Candidates = append(out.Candidates, *c)
 		d.answered = c
 	}
+	if err := p.finish(ctx, out, deployments); err != nil {
+		return nil, err
+	}
 	p.progress("done", len(deployments), len(deployments))
-	p.finish(out, deployments)
 	if len(out.Candidates) > 0 && !out.Candidates[0].Feasible {
 		return out, noAnswer(out)
 	}
@@ -251,17 +252,21 @@ func loadPoint(r *sim.Result, offered float64, replicas int) LoadPoint {
 	return pt
 }
 
-// finish ranks, and says the answer in words.
-func (p *planner) finish(out *Result, deployments []*deployment) {
+// finish ranks, studies the uncertainty and says the answer in words.
+func (p *planner) finish(ctx context.Context, out *Result, deployments []*deployment) error {
 	sort.SliceStable(deployments, func(i, j int) bool { return better(deployments[i].answered, deployments[j].answered) })
-	out.Candidates = out.Candidates[:0]
+	if err := p.study(ctx, out, deployments); err != nil {
+		return err
+	}
+	out.Candidates = nil
 	for i, d := range deployments {
-		c := *d.answered
-		c.Rank = i + 1
-		out.Candidates = append(out.Candidates, c)
+		d.answered.Rank = i + 1
+		out.Candidates = append(out.Candidates, *d.answered)
 		out.Assumptions = append(out.Assumptions, d.assumptions()...)
 	}
+	out.Growth = p.growth(deployments[0].answered)
 	out.Answer = answerSentence(out)
+	return nil
 }
 
 // better ranks feasible before infeasible, then by cost for a million tokens.
@@ -285,7 +290,7 @@ func answerSentence(r *Result) string {
 	if c.Cost != nil {
 		s += fmt.Sprintf(", at $%.3g per million tokens (input and output together)", c.Cost.PerMBoth)
 	}
-	return s + fmt.Sprintf("; %s.", c.Capacity.Binding)
+	return s + fmt.Sprintf("; what binds is %s.", c.Capacity.Binding)
 }
 
 func plural(n int, noun string) string {

@@ -18,9 +18,9 @@ const capExponent = 0.65
 
 // Shares of (limit - idle) where a chip has no fitted energies: what H100 and B200 show, see docs/model.md.
 const (
-	activeShare  = 0.22
-	computeShare = 0.95 // at 80 % of peak FLOP/s
-	memoryShare  = 0.45 // at 90 % of peak bandwidth
+	activeShare  = 0.03
+	computeShare = 1.0  // at 80 % of peak FLOP/s
+	memoryShare  = 0.85 // at 90 % of peak bandwidth
 )
 
 func newPowerModel(c Chip, limit float64) powerModel {
@@ -64,4 +64,9 @@ func (p powerModel) joules(k piece, kernelSeconds, overhead, stretch float64) fl
 		return p.limit*kernelSeconds*stretch + math.Min(p.idle+p.active, p.limit)*overhead
 	}
 	return (p.idle+p.active)*seconds + p.dynamic(k)
+}
+
+// Watts is the wall draw of a node whose chips together draw some watts: the host, its fans, network and conversion loss on top.
+func (n Node) Watts(chips float64) float64 {
+	return chips + n.OverheadWatts.Value + n.OverheadPerWatt.Value*chips
 }

@@ -54,7 +54,7 @@ func decodeEngine(name string, data []byte) (hardware.EngineProfile, error) {
 }
 
 // Engine finds the profile of an engine version: the shipped version nearest at or below the one asked for, else the oldest.
-// version "" means the newest. The profile returned says in Version which one it is.
+// version "" or one without a number ("nightly-5b8c30d") means the newest. The profile returned says in Version which one it is.
 func Engine(name, version string) (hardware.EngineProfile, error) {
 	all, err := Engines()
 	if err != nil {
@@ -95,7 +95,7 @@ func answersTo(e *hardware.EngineProfile, name string) bool {
 
 // closer reports whether version a serves a request for want better than b.
 func closer(a, b, want string) bool {
-	if want == "" {
+	if want == "" || want[0] < '0' || want[0] > '9' {
 		return compareVersions(a, b) > 0
 	}
 	aBelow, bBelow := compareVersions(a, want) <= 0, compareVersions(b, want) <= 0

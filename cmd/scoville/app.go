@@ -45,6 +45,7 @@ func commands() []*cli.Command {
 		profilesCommand(),
 		costCommand(),
 		pricesCommand(),
+		breakevenCommand(),
 		modelsCommand(),
 		workloadCommand(),
 	}

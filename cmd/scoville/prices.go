@@ -67,13 +67,15 @@ func pricesList(c *cli.Context) error {
 		return printJSON(c.App.Writer, found)
 	}
 	t := costTable(c.App.Writer, 6)
-	t.AppendHeader(table.Row{"chip", "provider", "tier", "region", "sku", "USD/chip", "per", "date", "stale", "kind", "source", "key", "note"})
+	head := table.Row{"chip", "provider", "tier", "region", "sku", "USD/chip", "per", "date", "stale", "kind", "source", "key", "note"}
+	columns := len(head)
+	if f == "table" {
+		columns = 11 // key and note are for machines
+	}
+	t.AppendHeader(head[:columns])
 	for _, p := range found {
 		row := table.Row{p.Chip, p.Provider, p.Tier, p.Region, p.SKU, fmt.Sprintf("%.4f", p.USDPerChip()), p.Per, p.Date, p.Stale(asOf), p.Kind, p.Source, p.Key, p.Note}
-		if f == "table" {
-			row = row[:11]
-		}
-		t.AppendRow(row)
+		t.AppendRow(row[:columns])
 	}
 	if f == "csv" {
 		t.RenderCSV()

@@ -18,7 +18,8 @@ type File struct {
 	PriceBooks    []string    `toml:"price_books"`    // the user's, relative to the file
 	Region        string      `toml:"region"`         // tariff, grid carbon and colocation from the price book
 	Fleet         Input       `toml:"fleet"`
-	Utilisation   float64     `toml:"utilisation"` // instead of fleet.full: mean load / what the fleet holds
+	ReplicaChips  int         `toml:"replica_chips"` // step in which the fleet grows with volume; default: a node
+	Utilisation   float64     `toml:"utilisation"`   // instead of fleet.full: mean load / what the fleet holds
 	Cost          Assumptions `toml:"cost"`
 	Hosted        *Hosted     `toml:"hosted"` // a hosted API instead of a fleet; fleet.mean is the traffic
 }

@@ -3,6 +3,7 @@
 package breakeven
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -113,16 +114,25 @@ func (d Deployment) scaled(k float64) Deployment {
 	return d
 }
 
+// notApplicable marks a variable that a deployment does not have.
+type notApplicable struct{ error }
+
+// NotApplicable reports whether Solve refused because the deployment has no such variable (rent of what is bought).
+func NotApplicable(err error) bool {
+	var n notApplicable
+	return errors.As(err, &n)
+}
+
 // now is the variable as planned, and its unit.
 func now(a Deployment, v Variable) (float64, string, error) {
-	hosted := fmt.Errorf("%s is a hosted price: it has no %s to solve for", a.Name, v)
+	hosted := notApplicable{fmt.Errorf("%s is a hosted price: it has no %s to solve for", a.Name, v)}
 	switch v {
 	case Price:
 		if a.Hosted != nil {
 			return 0, "", hosted
 		}
 		if a.Assumptions.Ownership != cost.Buy {
-			return 0, "", fmt.Errorf("%s is rented: solve for %q, not %q", a.Name, Rental, Price)
+			return 0, "", notApplicable{fmt.Errorf("%s is rented: solve for %q, not %q", a.Name, Rental, Price)}
 		}
 		return a.Assumptions.Buying.Accelerator.Price.Value, "USD/chip", nil
 	case Rental:
@@ -130,7 +140,7 @@ func now(a Deployment, v Variable) (float64, string, error) {
 			return 0, "", hosted
 		}
 		if a.Assumptions.Ownership != cost.Rent {
-			return 0, "", fmt.Errorf("%s is bought: solve for %q, not %q", a.Name, Price, Rental)
+			return 0, "", notApplicable{fmt.Errorf("%s is bought: solve for %q, not %q", a.Name, Price, Rental)}
 		}
 		sum, shares := 0.0, 0.0
 		for _, l := range a.Assumptions.Renting {
@@ -161,8 +171,9 @@ func now(a Deployment, v Variable) (float64, string, error) {
 	return 0, "", fmt.Errorf("%s", msg)
 }
 
-// Solve finds the value of v nearest to today's at which a and b cost the same per million tokens. It looks from a
-// thousandth to a thousand times today's value (utilisation: up to 1) on a logarithmic grid and bisects the crossing.
+// Solve finds the value of v at which a and b cost the same per million tokens. It looks from a
+// thousandth to a thousand times today's value (utilisation: up to 1) on a logarithmic grid and bisects the crossings. Of
+// several it takes the one nearest to today's value, for Volume the first.
 func Solve(a, b Deployment, v Variable) (Answer, error) {
 	if err := a.Check(); err != nil {
 		return Answer{}, err
@@ -186,8 +197,18 @@ func Solve(a, b Deployment, v Variable) (Answer, error) {
 	if v == Utilisation {
 		high = 1
 	}
-	ans.At, ans.Exists = crossing(gap, low, high, x0)
+	all := crossings(gap, low, high)
+	if len(all) > 0 {
+		ans.Exists = true
+		ans.At = nearest(all, x0)
+		if v == Volume {
+			ans.At = all[0] // fleets grow in steps: the first volume is the one to remember
+		}
+	}
 	ans.Note = ans.note(gap(low), low, high)
+	if v == Volume && len(all) > 1 {
+		ans.Note += fmt.Sprintf("; whole replicas make it alternate up to %.4g %s", all[len(all)-1], ans.Unit)
+	}
 	return ans, nil
 }
 
@@ -207,28 +228,36 @@ func (a Answer) note(gapAtLow, low, high float64) string {
 	return fmt.Sprintf("%s is cheaper than %s with %s %s %.4g %s (now %.4g)", a.Candidate, a.Against, a.Variable, side, a.At, a.Unit, a.Now)
 }
 
-// crossing finds the sign change of f nearest to x0 in ratio, within [low, high].
-func crossing(f func(float64) float64, low, high, x0 float64) (float64, bool) {
+// crossings finds the sign changes of f in [low, high], rising, that a logarithmic grid of 240 steps resolves.
+func crossings(f func(float64) float64, low, high float64) []float64 {
 	const steps = 240
-	best, found := 0.0, false
+	var all []float64
 	ratio := math.Log(high / low)
 	x := low
 	fx := f(x)
 	for i := 1; i <= steps; i++ {
 		y := low * math.Exp(ratio*float64(i)/steps)
 		fy := f(y)
-		if fx == 0 || fx*fy < 0 {
-			at := x
-			if fx != 0 {
-				at = bisect(f, x, y, fx)
-			}
-			if !found || math.Abs(math.Log(at/x0)) < math.Abs(math.Log(best/x0)) {
-				best, found = at, true
-			}
+		switch {
+		case fx == 0:
+			all = append(all, x)
+		case fx*fy < 0:
+			all = append(all, bisect(f, x, y, fx))
 		}
 		x, fx = y, fy
 	}
-	return best, found
+	return all
+}
+
+// nearest is the value closest to x0 in ratio.
+func nearest(all []float64, x0 float64) float64 {
+	best := all[0]
+	for _, x := range all[1:] {
+		if math.Abs(math.Log(x/x0)) < math.Abs(math.Log(best/x0)) {
+			best = x
+		}
+	}
+	return best
 }
 
 // bisect narrows a sign change to a relative 1e-10.

@@ -86,6 +86,23 @@ func TestEveryVariableTies(t *testing.T) {
 	}
 }
 
+// An owned node against an API: below some volume one node is too much, and above it the owned fleet wins. The crossing
+// follows by hand: the node's cost a month over the API's price.
+func TestVolumeByHand(t *testing.T) {
+	own := bought("own", 30000, 30000)
+	api := Deployment{Name: "api", Hosted: &cost.PerClass{Output: 4}, Input: own.Input}
+	own.Input.Power = nil // no energy: the monthly cost does not depend on load
+	_, tco := cost.Unit(own.Input, own.Assumptions)
+	ans, err := Solve(own, api, Volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := tco / float64(own.Assumptions.HorizonMonths) / 4 * 1e6
+	if !ans.Exists || math.Abs(ans.At/want-1) > 1e-6 || !strings.Contains(ans.Note, "volume above") {
+		t.Errorf("%+v, want %g tokens a month", ans, want)
+	}
+}
+
 func TestNoBreakEvenIsSaid(t *testing.T) {
 	free := Deployment{Name: "free", Hosted: &cost.PerClass{Output: 1e-9}, Input: cost.Input{Mean: cost.Load{OutputTokensPerSecond: 1}}}
 	ans, err := Solve(bought("own", 30000, 1000), free, Utilisation)
@@ -175,7 +192,7 @@ func TestTargetMeetsItsGoal(t *testing.T) {
 		t.Errorf("rent includes power: %+v", found[2])
 	}
 	line, err := Frontier(s, incumbent, 0.30, m.PerMillion, []float64{4.8e12, 9.6e12})
-	if err != nil || !(line[1].Needed > line[0].Needed) {
+	if err != nil || !(line[1].PriceUSD > line[0].PriceUSD) {
 		t.Errorf("more bandwidth must allow a higher price: %+v, %v", line, err)
 	}
 	if _, err := Target(s, incumbent, 0.3, m.PerMillion, "bandwith"); err == nil || !strings.Contains(err.Error(), `did you mean "bandwidth"`) {

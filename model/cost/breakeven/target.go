@@ -148,10 +148,18 @@ func frontier(gap func(float64) float64, good, bad float64) float64 {
 	return good
 }
 
+// Point is a bandwidth and the highest price at which the chip meets the target with it.
+type Point struct {
+	BytesPerSecond float64 `json:"bytes_per_second"`
+	PriceUSD       float64 `json:"highest_price_usd"` // meaningless unless Exists
+	Exists         bool    `json:"exists"`            // false: no price is low enough, or every price is
+	Note           string  `json:"note"`
+}
+
 // Frontier is the highest price at which the chip meets the target for each bandwidth, the rest as assumed: the line that
-// an unannounced chip must lie below. A price of 0 means that no price is low enough.
-func Frontier(base Spec, incumbent, margin float64, eval Evaluator, bandwidths []float64) ([]Requirement, error) {
-	var out []Requirement
+// an unannounced chip must lie below.
+func Frontier(base Spec, incumbent, margin float64, eval Evaluator, bandwidths []float64) ([]Point, error) {
+	var out []Point
 	for _, b := range bandwidths {
 		s := base
 		s.BytesPerSecond = b
@@ -159,8 +167,7 @@ func Frontier(base Spec, incumbent, margin float64, eval Evaluator, bandwidths [
 		if err != nil {
 			return nil, err
 		}
-		r.Note = fmt.Sprintf("at %.4g bytes/s: %s", b, r.Note)
-		out = append(out, r)
+		out = append(out, Point{b, r.Needed, r.Exists, r.Note})
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"scoville/model/atomicfile"
@@ -57,7 +58,7 @@ func runPlan(c *cli.Context) error {
 	result, err := plan.Run(c.Context, f, plan.Options{Seed: c.Uint64("seed"), Version: version(), Command: planCommandLine(c), Progress: bar.stage})
 	bar.stop()
 	var none *plan.NoAnswer
-	if errors.As(err, &none) {
+	if errors.As(err, &none) && none.Limited {
 		return noAnswer(none)
 	}
 	if err != nil {
@@ -134,7 +135,8 @@ func checkFolder(dir string) error {
 			}
 			return errors.Join(probe.Close(), os.Remove(probe.Name()))
 		}
-		if !errors.Is(err, os.ErrNotExist) || filepath.Dir(at) == at {
+		missing := errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !missing || filepath.Dir(at) == at {
 			return fmt.Errorf("output folder %s: %w", dir, err)
 		}
 		at = filepath.Dir(at)

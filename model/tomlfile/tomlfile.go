@@ -61,11 +61,7 @@ func Decode(name string, data []byte, v any) error {
 	}
 	md, err := toml.Decode(string(data), v)
 	if err != nil {
-		var pe toml.ParseError
-		if errors.As(err, &pe) {
-			return &Error{File: name, Line: pe.Position.Line, Key: pe.LastKey, Problem: pe.Message}
-		}
-		return typeError(name, err)
+		return decodeError(name, err)
 	}
 	if un := md.Undecoded(); len(un) > 0 {
 		key := un[0]
@@ -77,6 +73,26 @@ func Decode(name string, data []byte, v any) error {
 		return &Error{File: name, Line: LineOf(data, key), Key: key.String(), Problem: msg}
 	}
 	return nil
+}
+
+// Tree decodes data into nested maps, without a check of its keys.
+func Tree(name string, data []byte) (map[string]any, error) {
+	var tree map[string]any
+	if len(data) > MaxBytes {
+		return nil, &Error{File: name, Problem: fmt.Sprintf("file is %d bytes; at most %d are read", len(data), MaxBytes)}
+	}
+	if _, err := toml.Decode(string(data), &tree); err != nil {
+		return nil, decodeError(name, err)
+	}
+	return tree, nil
+}
+
+func decodeError(name string, err error) error {
+	var pe toml.ParseError
+	if errors.As(err, &pe) {
+		return &Error{File: name, Line: pe.Position.Line, Key: pe.LastKey, Problem: pe.Message}
+	}
+	return typeError(name, err)
 }
 
 // typeErrorForm is how the decoder words a value of the wrong type; it carries the place only as text.

@@ -96,11 +96,11 @@ func (p *planner) deploy(i int) (*deployment, error) {
 	c := &p.file.Candidates[i]
 	d := &deployment{section: c, name: c.Name}
 	if err := d.resolve(p.file); err != nil {
-		return nil, p.file.errorAt("candidate", "number %d: %v", i+1, err)
+		return nil, p.file.candidateError(i, "%v", err)
 	}
 	precision, err := withPrecision(p.model.precision, c.Weights, c.KV, c.Activations)
 	if err != nil {
-		return nil, p.file.errorAt("candidate", "number %d: %v", i+1, err)
+		return nil, p.file.candidateError(i, "%v", err)
 	}
 	d.model = &served{p.model.arch, precision}
 	d.hw = hardware.Deployment{
@@ -108,7 +108,7 @@ func (p *planner) deploy(i int) (*deployment, error) {
 		Split: llm.Split{Tensor: c.TensorParallel, Pipeline: c.PipelineParallel, Expert: c.ExpertParallel}.Normal(),
 	}
 	if err := d.build(p); err != nil {
-		return nil, p.file.errorAt("candidate", "number %d (%s): %v", i+1, d.chip.Name, err)
+		return nil, p.file.candidateError(i, "%s: %v", d.chip.Name, err)
 	}
 	if d.name == "" {
 		d.name = d.defaultName()

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,8 +31,9 @@ type File struct {
 	Search      SearchSection          `toml:"search"`
 	Candidates  []CandidateSection     `toml:"candidate"`
 
-	path string
-	text []byte
+	path      string
+	text      []byte
+	rewritten bool // by overrides: line numbers are not those of the file
 }
 
 // TrafficSection says what traffic to plan for. One of Profile, Trace, File and Custom is the shape; one of PeakQPS,
@@ -130,10 +132,29 @@ func fileError(path string, err error) error {
 
 // Parse is Read with the text at hand; paths inside are relative to the folder of path.
 func Parse(path string, text []byte, overrides []string) (*File, error) {
-	text, err := applyOverrides(path, text, overrides)
+	changed, err := applyOverrides(path, text, overrides)
 	if err != nil {
 		return nil, err
 	}
+	f, err := parse(path, changed)
+	if len(overrides) > 0 {
+		err = withoutLine(err) // lines of the rewritten text mean nothing to a reader
+		if f != nil {
+			f.rewritten = true
+		}
+	}
+	return f, err
+}
+
+func withoutLine(err error) error {
+	var e *tomlfile.Error
+	if errors.As(err, &e) {
+		e.Line = 0
+	}
+	return err
+}
+
+func parse(path string, text []byte) (*File, error) {
 	first := File{Cost: cost.Default()}
 	if err := tomlfile.Decode(path, text, &first); err != nil {
 		return nil, err
@@ -155,8 +176,8 @@ func applyOverrides(path string, text []byte, overrides []string) ([]byte, error
 	if len(overrides) == 0 {
 		return text, nil
 	}
-	var tree map[string]any
-	if err := tomlfile.Decode(path, text, &tree); err != nil {
+	tree, err := tomlfile.Tree(path, text)
+	if err != nil {
 		return nil, err
 	}
 	for _, o := range overrides {
@@ -213,8 +234,25 @@ func setKey(node any, key []string, value any) error {
 // errorAt is a fault at a key of the plan file.
 func (f *File) errorAt(key, format string, args ...any) error {
 	e := &tomlfile.Error{File: f.path, Key: key, Problem: fmt.Sprintf(format, args...)}
-	if key != "" {
+	if key != "" && !f.rewritten {
 		e.Line = tomlfile.LineOf(f.text, strings.Split(key, "."))
+	}
+	return e
+}
+
+// candidateError is a fault in candidate i, counted from 0.
+func (f *File) candidateError(i int, format string, args ...any) error {
+	e := &tomlfile.Error{File: f.path, Key: fmt.Sprintf("candidate %d", i+1), Problem: fmt.Sprintf(format, args...)}
+	if f.rewritten {
+		return e
+	}
+	seen := -1
+	for n, line := range strings.Split(string(f.text), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "[[candidate]]") {
+			if seen++; seen == i {
+				e.Line = n + 1
+			}
+		}
 	}
 	return e
 }
@@ -241,14 +279,14 @@ func (f *File) check() error {
 	}
 	for i, c := range f.Candidates {
 		if n := count(c.Chip != "", c.ChipFile != ""); n != 1 {
-			return f.errorAt("candidate", "number %d gives %d of chip and chip_file; exactly one is needed", i+1, n)
+			return f.candidateError(i, "%d of chip and chip_file are given; exactly one is needed", n)
 		}
 		for _, p := range []struct {
 			key string
 			v   int
 		}{{"tensor_parallel", c.TensorParallel}, {"pipeline_parallel", c.PipelineParallel}, {"expert_parallel", c.ExpertParallel}, {"max_batched_tokens", c.MaxBatchedTokens}, {"max_sequences", c.MaxSequences}, {"max_model_len", c.MaxModelLen}, {"draft_tokens", c.DraftTokens}} {
 			if p.v < 0 {
-				return f.errorAt("candidate."+p.key, "is %d; a positive number is expected", p.v)
+				return f.candidateError(i, "%s is %d; a positive number is expected", p.key, p.v)
 			}
 		}
 	}

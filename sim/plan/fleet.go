@@ -22,6 +22,7 @@ func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) er
 	limit := orDefault(p.file.Fleet.MaxReplicas, defaultMaxReplicas)
 	guess := int(math.Ceil(p.peakRate() / c.Capacity.Low))
 	if guess > limit {
+		c.Limited = true
 		c.Reason = fmt.Sprintf("about %d replicas are needed, above max_replicas = %d", guess, limit)
 		return nil
 	}

@@ -82,7 +82,8 @@ type Candidate struct {
 	EngineSettings   []Setting `json:"engine_settings"`
 
 	Feasible bool   `json:"feasible"`
-	Reason   string `json:"reason,omitempty"` // why not feasible, and the nearest thing that is
+	Reason   string `json:"reason,omitempty"`  // why not feasible, and the nearest thing that is
+	Limited  bool   `json:"limited,omitempty"` // the reason is a limit of the plan, not the physics
 
 	Memory      Memory      `json:"memory"`
 	Capacity    Capacity    `json:"capacity"`

@@ -110,8 +110,12 @@ func (f *File) limits() (sla.Limits, error) {
 	return limits, err
 }
 
-// NoAnswer says that no candidate can serve the plan.
-type NoAnswer struct{ Reasons []string }
+// NoAnswer says that no candidate can serve the plan. Limited is true when a limit of the plan, such as max_replicas, is the reason for
+// one of them: a wider limit may have an answer.
+type NoAnswer struct {
+	Reasons []string
+	Limited bool
+}
 
 func (e *NoAnswer) Error() string {
 	msg := "no candidate serves this plan"
@@ -124,6 +128,7 @@ func (e *NoAnswer) Error() string {
 func noAnswer(r *Result) error {
 	e := &NoAnswer{}
 	for _, c := range r.Candidates {
+		e.Limited = e.Limited || c.Limited
 		e.Reasons = append(e.Reasons, c.Name+": "+c.Reason)
 	}
 	return e

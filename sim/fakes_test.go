@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"math"
-	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"scoville/hardware"
@@ -93,7 +92,13 @@ func (p *poisson) lognormal(mu, sigma float64) int32 {
 
 func (p *poisson) Err() error { return nil }
 
-func mustRun(t testing.TB, cfg Config, src workload.Source) *Result {
+// failer is a test, of the standard kind or of rapid.
+type failer interface {
+	Helper()
+	Fatal(...any)
+}
+
+func mustRun(t failer, cfg Config, src workload.Source) *Result {
 	t.Helper()
 	r, err := Run(context.Background(), cfg, src)
 	if err != nil {

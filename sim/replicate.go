@@ -153,6 +153,9 @@ func Summarise(cfg Config, results []*Result, opts ReplicationOptions) *Summary 
 	s := &Summary{Replications: len(results), Results: results}
 	s.Verdict, s.BacklogSlope = s.judge()
 	s.pool(cfg)
+	if cut, left := settles(results), ratio(s.Pooled.WarmupSeconds, s.Pooled.RunSeconds); s.Verdict == Stable && cut > left+0.1 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("the mean backlog settles only after %.0f %% of the run, and %.0f %% are left out as warm-up: longer runs are needed", 100*cut, 100*left))
+	}
 	s.Goodput = stats.MeanInterval(column(results, func(r *Result) float64 { return r.GoodputPerSecond }), opts.Confidence)
 	s.Throughput = stats.MeanInterval(column(results, func(r *Result) float64 { return r.OutputTokensPerSecond }), opts.Confidence)
 	if s.Verdict == Unstable {

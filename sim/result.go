@@ -48,6 +48,7 @@ func (c *Recorder) Finish(endNs int64, replicas ...*Replica) *Result {
 		r.E2E, r.QueueWait = r.samples.distribution(sla.E2E), r.samples.distribution(queueWait)
 	}
 	r.Timelines = c.timelines(endNs)
+	r.trajectory = c.trajectory()
 	c.sortRecords()
 	r.Records = c.records
 	r.Warnings = c.warnings

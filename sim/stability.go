@@ -112,3 +112,36 @@ func (c *Recorder) judge(w window) Verdict {
 func (c *Recorder) warn(format string, args ...any) {
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
+
+// trajectoryPoints is how finely a run's backlog is kept for the diagnostic of the warm-up.
+const trajectoryPoints = 40
+
+// trajectory returns the mean backlog around evenly spaced times from 0 to the end of the arrivals.
+func (c *Recorder) trajectory() []float64 {
+	y := make([]float64, trajectoryPoints)
+	for k := range y {
+		s := &c.segments[min(int((c.lastArrival/trajectoryPoints*int64(k))>>c.shift), len(c.segments)-1)]
+		y[k] = (s.waitingArea + s.runningArea) / math.Ldexp(1, int(c.shift))
+	}
+	return y
+}
+
+// settles returns the share of the run after which the mean backlog over replications has settled, by MSER (White 1997): the cut that
+// minimises the squared standard error of the mean of what remains. Applied to this average only, never to cut a single run:
+// there it deletes congestion and biases tails low.
+func settles(results []*Result) float64 {
+	mean := make([]float64, trajectoryPoints)
+	for _, r := range results {
+		for k, v := range r.trajectory {
+			mean[k] += v / float64(len(results))
+		}
+	}
+	best, cut := math.Inf(1), 0
+	for d := range trajectoryPoints / 2 {
+		rest := mean[d:]
+		if mser := stats.Variance(rest) / float64(len(rest)); mser < best {
+			best, cut = mser, d
+		}
+	}
+	return float64(cut) / trajectoryPoints
+}

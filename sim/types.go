@@ -169,6 +169,7 @@ type Result struct {
 	samples     *samples
 	replicas    int
 	failedShare float64 // of the requests that arrived in the window
+	trajectory  []float64
 }
 
 // Timeline is a quantity over time, thinned to a bounded number of points.

@@ -64,7 +64,7 @@ func (p *planner) sharedAssumptions() []Assumption {
 		{Group: "model", Name: m.arch.Name, Value: fmt.Sprintf("%.4g parameters, weights %s, KV %s, compute %s", m.arch.Parameters().Total(), m.precision.Weights, m.precision.KV, m.precision.Activations), Source: m.arch.Source},
 		run("replications of the capacity search", strconv.Itoa(orDefault(s.Replications, defaultReplications))),
 		run("requests of one run", fmt.Sprint(p.requests(0))),
-		run("requests of one fleet run", fmt.Sprint(p.requests(p.peakRate()))),
+		run("requests of one fleet run", fmt.Sprint(p.requests(p.traffic.peakQPS))),
 		run("warm-up left out", "5 % of the run and at least three of the longest requests"),
 		run("seed", fmt.Sprint(p.options.Seed)),
 		{Group: "fleet", Name: "routing", Value: string(p.routing())},

@@ -14,13 +14,10 @@ import (
 	"scoville/sim/fleet"
 )
 
-// peakRate is the rate the fleet is simulated at: the peak, or for a trace the rate of its replay.
-func (p *planner) peakRate() float64 { return p.traffic.replayRate }
-
 // sizeFleet finds the smallest fleet whose simulation at the peak passes, adds spares and rounds up to whole nodes.
 func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) error {
 	limit := orDefault(p.file.Fleet.MaxReplicas, defaultMaxReplicas)
-	guess := int(math.Ceil(p.peakRate() / c.Capacity.Low))
+	guess := int(math.Ceil(p.traffic.peakQPS / c.Capacity.Low))
 	if guess > limit {
 		c.Limited = true
 		c.Reason = fmt.Sprintf("about %d replicas are needed, above max_replicas = %d", guess, limit)
@@ -30,14 +27,14 @@ func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) er
 	if err != nil {
 		return err
 	}
-	peak := loadPoint(sized.At, p.peakRate(), sized.Replicas)
+	peak := loadPoint(sized.At, p.traffic.peakQPS, sized.Replicas)
 	c.Fleet = Fleet{
 		Replicas: sized.Replicas, SpareReplicas: p.spares(d, sized.Replicas),
-		ReplicasBySaturation: int(math.Ceil(p.peakRate() / c.Capacity.SaturationPerSecond)), ReplicasByMemory: 1,
+		ReplicasBySaturation: int(math.Ceil(p.traffic.peakQPS / c.Capacity.SaturationPerSecond)), ReplicasByMemory: 1,
 		Peak: peak, PrefixHitRate: sized.At.PrefixHitRate, Routing: string(p.routing()), Timelines: sized.At.Timelines,
 	}
 	if sized.OneFewer != nil {
-		fewer := loadPoint(sized.OneFewer, p.peakRate(), sized.Replicas-1)
+		fewer := loadPoint(sized.OneFewer, p.traffic.peakQPS, sized.Replicas-1)
 		c.Fleet.OneFewer = &fewer
 	}
 	c.Fleet.TTFTQuantiles, c.Fleet.TPOTQuantiles = quantiles(sized.At, sla.TTFT), quantiles(sized.At, sla.TPOT)
@@ -83,7 +80,7 @@ func (p *planner) fleetReplications() int {
 }
 
 func (p *planner) fleetOnce(ctx context.Context, d *deployment, n, replication int) (*sim.Result, error) {
-	src, err := p.traffic.source(p.peakRate(), p.options.Seed, replication, p.requests(p.peakRate()))
+	src, err := p.traffic.source(p.traffic.peakQPS, p.options.Seed, replication, p.requests(p.traffic.peakQPS))
 	if err != nil {
 		return nil, err
 	}

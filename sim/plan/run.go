@@ -229,21 +229,40 @@ func curveShares() []float64 {
 const overload = 4
 
 func (p *planner) curve(ctx context.Context, d *deployment, c *Candidate) error {
-	rates := make([]float64, 0, len(curveShares())+1)
+	rates := make([]float64, 0, len(curveShares()))
 	for _, s := range curveShares() {
 		rates = append(rates, s*c.Capacity.Low)
 	}
-	points, err := p.runAll(ctx, d, append(rates, overload*c.Capacity.Low))
+	points, err := p.runAll(ctx, d, rates)
 	if err != nil {
 		return err
 	}
-	last := len(points) - 1
-	c.Capacity.SaturationPerSecond = math.Max(points[last].RequestsPerSecond, c.Capacity.Low)
-	for i, r := range points[:last] {
+	full, err := p.saturated(ctx, d, overload*c.Capacity.Low)
+	if err != nil {
+		return err
+	}
+	c.Capacity.SaturationPerSecond = math.Max(full.RequestsPerSecond, c.Capacity.Low)
+	for i, r := range points {
 		c.Capacity.Curve = append(c.Capacity.Curve, loadPoint(r, rates[i], 1))
 	}
 	return nil
 }
+
+// saturated runs a replica under far more than it can do, for long enough that filling its batch doesn't count.
+func (p *planner) saturated(ctx context.Context, d *deployment, rate float64) (*sim.Result, error) {
+	n := p.requests(0)
+	if n > 0 {
+		n = max(n, int64(batchesToSaturate*d.fullBatch(p.traffic.summary.MeanInput+p.traffic.summary.MeanOutput)))
+	}
+	src, err := p.traffic.source(rate, p.options.Seed, 0, n)
+	if err != nil {
+		return nil, err
+	}
+	return sim.Run(ctx, d.config, src)
+}
+
+// batchesToSaturate is how many full batches of requests a saturated run has at least.
+const batchesToSaturate = 20
 
 func loadPoint(r *sim.Result, offered float64, replicas int) LoadPoint {
 	pt := LoadPoint{

@@ -51,10 +51,10 @@ func Simulate(ctx context.Context, f *File, o SimulateOptions) (*Simulation, err
 		return nil, fmt.Errorf("%s: %s", d.name, d.refusal)
 	}
 	if o.RequestsPerSecond > 0 {
-		p.traffic.peakQPS, p.traffic.replayRate = o.RequestsPerSecond, o.RequestsPerSecond
+		p.traffic.peakQPS = o.RequestsPerSecond
 	}
 	d.config.Options.KeepRequests = o.KeepRequests
-	out := &Simulation{Candidate: d.name, Replicas: o.Replicas, Chips: o.Replicas * d.hw.Split.Chips(), RequestsPerSecond: p.peakRate(), Met: true}
+	out := &Simulation{Candidate: d.name, Replicas: o.Replicas, Chips: o.Replicas * d.hw.Split.Chips(), RequestsPerSecond: p.traffic.peakQPS, Met: true}
 	for r := range p.fleetReplications() {
 		run, err := p.fleetOnce(ctx, d, o.Replicas, r)
 		if err != nil {

@@ -10,14 +10,13 @@ import (
 
 // traffic is the resolved workload section.
 type traffic struct {
-	workload   *workload.Workload
-	summary    *workload.Summary
-	peakQPS    float64
-	peakFrom   string
-	meanQPS    float64
-	isTrace    bool // replayed as recorded, not drawn
-	scale      lengthScale
-	replayRate float64 // the rate at which the whole trace is replayed at the peak
+	workload *workload.Workload
+	summary  *workload.Summary
+	peakQPS  float64
+	peakFrom string
+	meanQPS  float64
+	isTrace  bool // replayed as recorded, not drawn
+	scale    lengthScale
 }
 
 type lengthScale struct{ input, output float64 }
@@ -126,32 +125,35 @@ func (f *File) peak(t *traffic) error {
 	if t.meanQPS > t.peakQPS*(1+1e-9) {
 		return f.errorAt("workload.mean_qps", "is %g, above the peak of %g", t.meanQPS, t.peakQPS)
 	}
-	if t.replayRate == 0 {
-		t.replayRate = t.peakQPS
-	}
 	return nil
 }
 
-// tracePeak scales a trace: it is replayed whole at rate_scale times its own speed, and its peak is the busiest window.
+// tracePeak finds a trace's rate. By itself a trace is replayed whole at rate_scale times its own speed, bursts and all. With
+// peak_window_seconds it is replayed so that its mean is what its busiest window was: the load of that window, kept up.
 func (f *File) tracePeak(t *traffic) error {
-	window, scale := f.Workload.PeakWindowSeconds, f.Workload.RateScale
-	if window == 0 {
-		window = peakWindowSeconds
-	}
+	scale, window := f.Workload.RateScale, f.Workload.PeakWindowSeconds
 	if scale == 0 {
 		scale = 1
 	}
-	n, first, last, busiest, err := countTrace(t.workload, window*scale)
+	shown := window
+	if shown == 0 {
+		shown = peakWindowSeconds
+	}
+	n, first, last, busiest, err := countTrace(t.workload, shown*scale)
 	if err != nil {
 		return err
 	}
 	if n < 2 || last == first {
 		return f.errorAt("workload.trace", "%s holds %d request(s); a rate needs at least two at different times", f.Workload.Trace, n)
 	}
-	mean := float64(n-1) / (last - first)
-	t.replayRate, t.meanQPS = mean*scale, mean*scale
-	t.peakQPS = float64(busiest) / window
-	t.peakFrom = fmt.Sprintf("busiest %g s of the trace at %g x its speed; the trace is replayed whole", window, scale)
+	t.meanQPS = float64(n-1) / (last - first) * scale
+	peak := float64(busiest) / shown
+	if window > 0 {
+		t.peakQPS, t.peakFrom = peak, fmt.Sprintf("busiest %g s of the trace at %g x its speed, kept up for the whole replay", window, scale)
+		return nil
+	}
+	t.peakQPS = t.meanQPS
+	t.peakFrom = fmt.Sprintf("mean of the trace replayed whole at %g x its speed; its busiest %g s run at %.4g/s", scale, shown, peak)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (f faster) quicken(w hardware.Work) hardware.Work {
 // surface simulates the capacity of a replica at other hardware speeds, on the draws of the first replication.
 func (p *planner) surface(ctx context.Context, d *deployment, c *Candidate) (*uncertainty.Grid, error) {
 	g := &uncertainty.Grid{
-		Speed: speeds(), Output: []float64{1}, Base: d.input, PeakPerSecond: p.peakRate(),
+		Speed: speeds(), Output: []float64{1}, Base: d.input, PeakPerSecond: p.traffic.peakQPS,
 		ReplicaChips: c.ChipsPerReplica, SpareReplicas: c.Fleet.SpareReplicas,
 		SizingLossShare: 1 - p.perReplica(c)/c.Capacity.Low,
 	}
@@ -208,11 +208,11 @@ func (p *planner) growth(c *Candidate) []GrowthMonth {
 // fleet need more replicas than division says, or pooling fewer.
 func (p *planner) perReplica(c *Candidate) float64 {
 	n, alone := c.Fleet.Replicas, c.Capacity.Low
-	switch need := int(math.Ceil(p.peakRate()/alone - 1e-9)); {
+	switch need := int(math.Ceil(p.traffic.peakQPS/alone - 1e-9)); {
 	case need < n:
-		return p.peakRate() / float64(n-1) * (1 - 1e-6)
+		return p.traffic.peakQPS / float64(n-1) * (1 - 1e-6)
 	case need > n:
-		return p.peakRate() / float64(n)
+		return p.traffic.peakQPS / float64(n)
 	}
 	return alone
 }

@@ -71,26 +71,31 @@ type PowerPoint struct {
 	WattsPerChip float64 `toml:"watts_per_chip" json:"watts_per_chip"`
 }
 
+// maxChips bounds a fleet, so that sums stay finite.
+const maxChips = 100_000_000
+
 // Check refuses an input out of range; months is the horizon.
 func (in Input) Check(months int) error {
 	switch {
-	case in.Chips < 1:
-		return fmt.Errorf("chips is %d; expected 1 or more", in.Chips)
+	case in.Chips < 1 || in.Chips > maxChips:
+		return fmt.Errorf("chips is %d; expected 1 to %d", in.Chips, maxChips)
 	case in.SpareChips < 0 || in.SpareChips >= in.Chips:
 		return fmt.Errorf("spare chips are %d; expected 0 to %d", in.SpareChips, in.Chips-1)
-	case in.ChipsPerNode < 0 || in.Nodes < 0:
-		return fmt.Errorf("chips per node is %d and nodes %d; expected 0 or more", in.ChipsPerNode, in.Nodes)
+	case in.ChipsPerNode < 0 || in.ChipsPerNode > maxChips || in.Nodes < 0 || in.Nodes > maxChips:
+		return fmt.Errorf("chips per node is %d and nodes %d; expected 0 to %d", in.ChipsPerNode, in.Nodes, maxChips)
 	case !(in.OverheadPerWatt >= 0 && in.OverheadPerWatt < 10):
 		return fmt.Errorf("overhead per watt is %g; expected 0 to 10", in.OverheadPerWatt)
-	case !(in.NodeOverheadWatts >= 0) || !(in.ProvisionedITWatts >= 0):
-		return fmt.Errorf("node overhead is %g W and provisioned IT power %g W; expected 0 or more", in.NodeOverheadWatts, in.ProvisionedITWatts)
+	case !(in.NodeOverheadWatts >= 0 && in.NodeOverheadWatts < 1e9) || !(in.ProvisionedITWatts >= 0 && in.ProvisionedITWatts < 1e15):
+		return fmt.Errorf("node overhead is %g W and provisioned IT power %g W; expected 0 or more, below 1e9 and 1e15", in.NodeOverheadWatts, in.ProvisionedITWatts)
+	case !(in.Users >= 0 && in.Users < 1e12) || !(in.CeilingOutputTokensPerSecond >= 0):
+		return fmt.Errorf("users are %g and the ceiling %g tokens/s; expected 0 or more", in.Users, in.CeilingOutputTokensPerSecond)
 	case !(in.PrefillShare >= 0 && in.PrefillShare <= 1):
 		return fmt.Errorf("prefill share is %g; expected 0 to 1", in.PrefillShare)
 	case !(in.RetryShare >= 0 && in.RetryShare < 1):
 		return fmt.Errorf("retry share is %g; expected 0 to below 1", in.RetryShare)
 	}
 	for i, p := range in.Power {
-		if !(p.WattsPerChip >= 0) || !(p.LoadShare >= 0) || (i > 0 && p.LoadShare <= in.Power[i-1].LoadShare) {
+		if !(p.WattsPerChip >= 0 && p.WattsPerChip < 1e9) || !(p.LoadShare >= 0 && p.LoadShare < 1e9) || (i > 0 && p.LoadShare <= in.Power[i-1].LoadShare) {
 			return fmt.Errorf("power point %d is %g W at load share %g; expected rising shares and 0 W or more", i, p.WattsPerChip, p.LoadShare)
 		}
 	}
@@ -102,14 +107,14 @@ func (in Input) Check(months int) error {
 			return fmt.Errorf("%s load: %w", l.name, err)
 		}
 	}
-	if in.Mean.InputTokensPerSecond+in.Mean.OutputTokensPerSecond <= 0 {
-		return fmt.Errorf("mean load has no tokens: there is nothing to spread the cost over")
+	if in.Mean.InputTokensPerSecond+in.Mean.OutputTokensPerSecond < 1e-9 {
+		return fmt.Errorf("mean load has no tokens (below 1e-9 a second): there is nothing to spread the cost over")
 	}
 	if (len(in.ChipsByMonth) != 0 || len(in.LoadByMonth) != 0) && (len(in.ChipsByMonth) != months || len(in.LoadByMonth) != months) {
 		return fmt.Errorf("chips by month (%d) and load by month (%d) must both have the horizon's %d months", len(in.ChipsByMonth), len(in.LoadByMonth), months)
 	}
 	for i, c := range in.ChipsByMonth {
-		if c < 0 || !(in.LoadByMonth[i] >= 0) {
+		if c < 0 || c > maxChips || !(in.LoadByMonth[i] >= 0 && in.LoadByMonth[i] < 1e9) {
 			return fmt.Errorf("month %d: %d chips at %g of the load; expected 0 or more", i+1, c, in.LoadByMonth[i])
 		}
 	}
@@ -117,8 +122,10 @@ func (in Input) Check(months int) error {
 }
 
 func (l Load) check() error {
-	if !(l.RequestsPerSecond >= 0) || !(l.InputTokensPerSecond >= 0) || !(l.OutputTokensPerSecond >= 0) || !(l.CachedTokensPerSecond >= 0) {
-		return fmt.Errorf("rates are %+v; expected 0 or more", l)
+	for _, r := range []float64{l.RequestsPerSecond, l.InputTokensPerSecond, l.CachedTokensPerSecond, l.OutputTokensPerSecond} {
+		if !(r >= 0 && r < 1e15) {
+			return fmt.Errorf("rates are %+v; expected 0 to 1e15 a second", l)
+		}
 	}
 	if l.CachedTokensPerSecond > l.InputTokensPerSecond {
 		return fmt.Errorf("cached input %g tokens/s exceeds input %g: input includes cached", l.CachedTokensPerSecond, l.InputTokensPerSecond)

@@ -47,12 +47,19 @@ func (d deriver) moe(t *Table) ([]Curve, error) {
 	if err := t.need("chip", "engine", "version", "dtype", "tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep", "distribution", "latency_ms"); err != nil {
 		return nil, err
 	}
+	balanced := false
+	for _, row := range t.rows {
+		balanced = balanced || d.wants(t, row) && t.text(row, "distribution") == "balanced"
+	}
 	b := newByFormat()
 	for _, row := range t.rows {
 		f, known := dtypeOf(t.text(row, "dtype"))
 		v, ok := t.numbers(row, "tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep", "latency_ms")
 		if !d.wants(t, row) || !known || !ok {
 			continue
+		}
+		if uneven := t.text(row, "distribution") != "balanced"; balanced && uneven {
+			continue // even rows tell the kernel's own rate; uneven ones stand in where there are no others
 		}
 		routing := skewedRouting
 		if t.text(row, "distribution") == "balanced" {

@@ -52,6 +52,7 @@ type HostOverhead struct {
 	TokenSeconds          fact.Fact `toml:"token_seconds"`           // each prompt token in the step
 	PrefillRequestSeconds fact.Fact `toml:"prefill_request_seconds"` // each sequence with a prefill chunk
 	EagerLayerSeconds     fact.Fact `toml:"eager_layer_seconds"`     // least time of a layer in a step outside CUDA graphs (prefill), kernel launches bound by the host
+	FrontendTokenSeconds  fact.Fact `toml:"frontend_token_seconds"`  // least seconds a step for each sequence: one process detokenises and sends every token beside the GPU
 	TTFTSeconds           fact.Fact `toml:"ttft_seconds"`            // outside the steps, before the first token: HTTP, tokenise, dispatch
 }
 
@@ -113,7 +114,7 @@ func (e EngineProfile) Check() error {
 	for _, f := range []namedFact{
 		{"host.step_seconds", h.StepSeconds}, {"host.layer_seconds", h.LayerSeconds}, {"host.sequence_seconds", h.SequenceSeconds},
 		{"host.token_seconds", h.TokenSeconds}, {"host.prefill_request_seconds", h.PrefillRequestSeconds},
-		{"host.eager_layer_seconds", h.EagerLayerSeconds}, {"host.ttft_seconds", h.TTFTSeconds},
+		{"host.eager_layer_seconds", h.EagerLayerSeconds}, {"host.ttft_seconds", h.TTFTSeconds}, {"host.frontend_token_seconds", h.FrontendTokenSeconds},
 	} {
 		if !f.fact.Known() {
 			continue

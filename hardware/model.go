@@ -62,7 +62,17 @@ func (m *stepModel) Step(b Batch) Work {
 	// outside CUDA graphs the host launches every kernel: a layer takes at least that long
 	kernels.seconds = math.Max(kernels.seconds, m.host.EagerLayerSeconds.Value*m.layers)
 	overhead := m.overhead(l.decode+l.prefillSequences, l.prefill, l.prefillSequences)
-	return m.work(kernels, overhead, m.power.stretch(kernels, kernels.seconds+overhead))
+	w := m.work(kernels, overhead, m.power.stretch(kernels, kernels.seconds+overhead))
+	return m.waitUntil(w, m.host.FrontendTokenSeconds.Value*float64(b.DecodeSequences+b.PrefillSequences))
+}
+
+// waitUntil lengthens work to at least some seconds, in which the chips idle.
+func (m *stepModel) waitUntil(w Work, seconds float64) Work {
+	if wait := seconds - w.Seconds; wait > 0 {
+		w.Seconds += wait
+		w.Joules += wait * m.power.idle * m.chips
+	}
+	return w
 }
 
 // decodeWork is a pure decode step: base plus a term for each cache token.
@@ -78,11 +88,14 @@ func (m *stepModel) decodeWork(n int, speculative float64) DecodeWork {
 	typical := kernels.plus(perKV.times(sequences * representativeContext)).plus(perWindow.times(sequences * window))
 	stretch := math.Max(m.power.stretch(typical, typical.seconds+overhead), m.power.stretch(kernels, kernels.seconds+overhead))
 	share := 1 / (m.data * m.microBatch) // a cache token lies on one replica, in one microbatch
-	return DecodeWork{
+	d := DecodeWork{
 		Base:     m.work(kernels, overhead, stretch),
 		PerKV:    m.work(perKV.times(share), 0, stretch),
 		PerKVWin: m.work(perWindow.times(share), 0, stretch),
 	}
+	attention := (d.PerKV.Seconds*representativeContext + d.PerKVWin.Seconds*window) * float64(n)
+	d.Base = m.waitUntil(d.Base, m.host.FrontendTokenSeconds.Value*float64(n)-attention)
+	return d
 }
 
 // overhead is the host's part of a step.

@@ -72,6 +72,9 @@ func newFleet(cfg Config, src workload.Source) (*fleet, error) {
 	if f.replicas, err = sim.NewReplicas(cfg.Replica, cfg.Replicas, 0, rec); err != nil {
 		return nil, err
 	}
+	if f.router.blind() && !f.feed.Feedback() {
+		return f, nil
+	}
 	for i, r := range f.replicas {
 		r.OnLeave = func(q *workload.Request, _ sim.Outcome, at int64) {
 			f.router.left(i, q)
@@ -92,8 +95,8 @@ func (f *fleet) drive(ctx context.Context) (int64, error) {
 		if n%eventsPerCheck == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		i := f.timers.first()
-		arrival, step := f.feed.Next(), f.timers.key[i]
+		i, step := f.timers.first()
+		arrival := f.feed.Next()
 		at := min(arrival, step)
 		if at == math.MaxInt64 {
 			return f.now, f.feed.Err()

@@ -1,58 +1,70 @@
 package fleet
 
-// indexHeap orders replicas by a key that changes: a binary heap of indices with the place of each. Ties go to the lesser tie number.
+// indexHeap orders replicas by a key that changes: a binary heap of entries with the place of each index. Ties go to the lesser tie
+// number. Entries hold their keys, so that sifting stays within one array.
 type indexHeap struct {
-	key, tie []int64
-	order    []int32
-	place    []int32
+	entries []heapEntry
+	place   []int32
+}
+
+type heapEntry struct {
+	key, tie int64
+	index    int32
+}
+
+func (a *heapEntry) before(b *heapEntry) bool {
+	return a.key < b.key || a.key == b.key && a.tie < b.tie
 }
 
 func newIndexHeap(n int, key int64) *indexHeap {
-	h := &indexHeap{make([]int64, n), make([]int64, n), make([]int32, n), make([]int32, n)}
+	h := &indexHeap{make([]heapEntry, n), make([]int32, n)}
 	for i := range n {
-		h.key[i], h.tie[i] = key, int64(i)
-		h.order[i], h.place[i] = int32(i), int32(i)
+		h.entries[i] = heapEntry{key, int64(i), int32(i)}
+		h.place[i] = int32(i)
 	}
 	return h
 }
 
-// first returns the index of least key.
-func (h *indexHeap) first() int { return int(h.order[0]) }
+// first returns the index of least key, and its key.
+func (h *indexHeap) first() (index int, key int64) {
+	return int(h.entries[0].index), h.entries[0].key
+}
 
-func (h *indexHeap) less(a, b int32) bool {
-	return h.key[a] < h.key[b] || h.key[a] == h.key[b] && h.tie[a] < h.tie[b]
+// of returns the key and tie number of an index.
+func (h *indexHeap) of(i int) (key, tie int64) {
+	e := &h.entries[h.place[i]]
+	return e.key, e.tie
 }
 
 // set gives an index a new key and tie number.
 func (h *indexHeap) set(i int, key, tie int64) {
-	if h.key[i] == key && h.tie[i] == tie {
-		return
-	}
-	h.key[i], h.tie[i] = key, tie
-	x, p := int32(i), int(h.place[i])
+	p := int(h.place[i])
+	x := heapEntry{key, tie, int32(i)}
+	e := h.entries
 	for p > 0 {
 		up := (p - 1) / 2
-		if !h.less(x, h.order[up]) {
+		if !x.before(&e[up]) {
 			break
 		}
-		h.put(p, h.order[up])
+		e[p] = e[up]
+		h.place[e[p].index] = int32(p)
 		p = up
 	}
 	for {
 		c := 2*p + 1
-		if c >= len(h.order) {
+		if c >= len(e) {
 			break
 		}
-		if c+1 < len(h.order) && h.less(h.order[c+1], h.order[c]) {
+		if c+1 < len(e) && e[c+1].before(&e[c]) {
 			c++
 		}
-		if !h.less(h.order[c], x) {
+		if !e[c].before(&x) {
 			break
 		}
-		h.put(p, h.order[c])
+		e[p] = e[c]
+		h.place[e[p].index] = int32(p)
 		p = c
 	}
-	h.put(p, x)
+	e[p] = x
+	h.place[i] = int32(p)
 }
-
-func (h *indexHeap) put(p int, i int32) { h.order[p], h.place[i] = i, int32(p) }

@@ -26,6 +26,8 @@ type router interface {
 	pick(q *workload.Request) int
 	routed(i int, q *workload.Request)
 	left(i int, q *workload.Request)
+	// blind reports that the rule does not look at loads, so that nobody has to tell it who left.
+	blind() bool
 }
 
 func newRouter(c *Config) (router, error) {
@@ -58,6 +60,7 @@ func (r *roundRobin) pick(*workload.Request) int {
 }
 func (*roundRobin) routed(int, *workload.Request) {}
 func (*roundRobin) left(int, *workload.Request)   {}
+func (*roundRobin) blind() bool                   { return true }
 
 type randomRouter struct {
 	n      int
@@ -67,6 +70,7 @@ type randomRouter struct {
 func (r *randomRouter) pick(*workload.Request) int  { return r.stream.IntN(r.n) }
 func (*randomRouter) routed(int, *workload.Request) {}
 func (*randomRouter) left(int, *workload.Request)   {}
+func (*randomRouter) blind() bool                   { return true }
 
 // least picks the replica of least load. With a limit it picks none at or above it.
 type least struct {
@@ -80,20 +84,22 @@ func one(*workload.Request) int64            { return 1 }
 func promptTokens(q *workload.Request) int64 { return int64(q.InputTokens) }
 
 func (l *least) pick(*workload.Request) int {
-	i := l.heap.first()
-	if l.limit > 0 && l.heap.key[i] >= l.limit {
+	i, load := l.heap.first()
+	if l.limit > 0 && load >= l.limit {
 		return -1
 	}
 	return i
 }
 
 func (l *least) routed(i int, q *workload.Request) {
+	load, _ := l.heap.of(i)
 	l.turn++
-	l.heap.set(i, l.heap.key[i]+l.weight(q), int64(len(l.heap.key))+l.turn)
+	l.heap.set(i, load+l.weight(q), int64(len(l.heap.place))+l.turn)
 }
 
 func (l *least) left(i int, q *workload.Request) {
-	l.heap.set(i, l.heap.key[i]-l.weight(q), l.heap.tie[i])
+	load, tie := l.heap.of(i)
+	l.heap.set(i, load-l.weight(q), tie)
 }
 
 type powerOfTwo struct {
@@ -110,3 +116,6 @@ func (p *powerOfTwo) pick(*workload.Request) int {
 }
 func (p *powerOfTwo) routed(i int, _ *workload.Request) { p.load[i]++ }
 func (p *powerOfTwo) left(i int, _ *workload.Request)   { p.load[i]-- }
+func (*powerOfTwo) blind() bool                         { return false }
+
+func (*least) blind() bool { return false }

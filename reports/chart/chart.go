@@ -2,11 +2,11 @@ package chart
 
 import (
 	"bytes"
-	"fmt"
 	"html"
 	"io"
 	"strings"
 
+	"golang.org/x/image/font/sfnt"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -51,18 +51,30 @@ func (ch Chart) PNG(w io.Writer, f *Fonts) error {
 	return err
 }
 
-// SVG writes the chart with its title. Text stays text: a reader without the fonts sees ones of the same widths.
-func (ch Chart) SVG(w io.Writer, f *Fonts) error {
+// SVG writes the chart with its title as a file. Text stays text: a reader without the fonts sees ones of the same widths.
+func (ch Chart) SVG(w io.Writer, f *Fonts) error { return ch.svg(w, f, ch.full) }
+
+// SVGBody writes the chart without its title, as an element for a page that has the title as text.
+func (ch Chart) SVGBody(w io.Writer, f *Fonts) error {
+	var b bytes.Buffer
+	if err := ch.svg(&b, f, ch.Draw); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes()[max(0, bytes.Index(b.Bytes(), []byte("<svg"))):])
+	return err
+}
+
+func (ch Chart) svg(w io.Writer, f *Fonts, fill func(*Fonts, draw.Canvas)) error {
 	c := vgsvg.New(vg.Length(ch.Width), vg.Length(ch.Height))
-	ch.full(f, draw.New(c))
+	fill(f, draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
 	s := strings.ReplaceAll(b.String(), "font-family:Liberation Sans", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	if f.han != nil {
-		if name, err := f.han.Name(&f.buffer, 1); err == nil {
-			s = strings.ReplaceAll(s, "font-family:"+name, fmt.Sprintf("font-family:'%s','Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif", name))
+		if name, err := f.han.Name(&f.buffer, sfnt.NameIDFamily); err == nil {
+			s = strings.ReplaceAll(s, "font-family:"+name+";", "font-family:'"+html.EscapeString(name)+"','Noto Sans CJK SC','Microsoft YaHei','PingFang SC',sans-serif;")
 		}
 	}
 	if i := strings.Index(s, "<svg"); i >= 0 {

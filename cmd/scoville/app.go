@@ -48,6 +48,8 @@ func commands() []*cli.Command {
 		breakevenCommand(),
 		modelsCommand(),
 		workloadCommand(),
+		reportCommand(),
+		diffCommand(),
 	}
 }
 

@@ -15,7 +15,15 @@ func (m *Money) UnmarshalJSON(b []byte) error { return m.Decimal.UnmarshalJSON(b
 func (m Money) Float() float64 { return m.InexactFloat64() }
 
 // cents rounds half away from zero to cents.
-func cents(v float64) Money { return Money{decimal.NewFromFloat(v).Round(2)} }
+func cents(v float64) Money { return Money{toCents(v)} }
+
+// toCents takes the shortest decimal that reads back as v, so that 0.285 rounds as people expect.
+func toCents(v float64) decimal.Decimal {
+	if v > -0.001 && v < 0.001 { // nothing, and decimals of tiny floats have hundreds of digits
+		return decimal.Zero
+	}
+	return decimal.NewFromFloat(v).Round(2)
+}
 
 // running rounds a series so that its sum is the rounded sum: each amount is the difference of two rounded running totals.
 func running(amounts []float64) []Money {
@@ -23,7 +31,7 @@ func running(amounts []float64) []Money {
 	total, before := 0.0, decimal.Zero
 	for i, a := range amounts {
 		total += a
-		now := decimal.NewFromFloat(total).Round(2)
+		now := toCents(total)
 		out[i] = Money{now.Sub(before)}
 		before = now
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"scoville/model/llm"
 	"scoville/model/tomlfile"
@@ -26,6 +28,14 @@ type modelFile struct {
 
 // Models reads every shipped architecture, in the order of the files' names and of the entries within.
 func Models() ([]ModelProfile, error) {
+	all, err := shippedModels()
+	return slices.Clone(all), err
+}
+
+// shippedModels decodes the embedded files once; a validation run asks for models thousands of times.
+var shippedModels = sync.OnceValues(decodeShippedModels)
+
+func decodeShippedModels() ([]ModelProfile, error) {
 	entries, err := fs.ReadDir(files, "models")
 	if err != nil {
 		return nil, err

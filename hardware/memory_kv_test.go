@@ -135,10 +135,11 @@ var missed = map[string]string{
 	"KV079": "vLLM 0.6 profiled 29000 unchunked prompt tokens; no model of that version",
 }
 
-// From architecture and settings alone. The constants were read off Llama-3.1-8B, Qwen2.5-7B, Qwen3-14B and gpt-oss; those
-// families stay out of the score.
+// From architecture and settings alone. The constants were read off Llama-3.1-8B, Qwen2.5-7B, Qwen3-14B and gpt-oss, and that the
+// experts' workspace adds to the sampler's was seen on Mixtral; those families stay out of the score. It is still no blind test: the
+// form of the activation model was chosen with the whole table in view, and the non-torch figures are those of all its H100 rows.
 func TestMemoryPredictedFromConfig(t *testing.T) {
-	seen := map[string]bool{"Llama-3.1-8B-Instruct": true, "Llama-3.1-8B": true, "Qwen2.5-7B-Instruct": true, "Qwen3-14B": true, "gpt-oss-20b": true, "gpt-oss-120b": true}
+	seen := map[string]bool{"Llama-3.1-8B-Instruct": true, "Llama-3.1-8B": true, "Qwen2.5-7B-Instruct": true, "Qwen3-14B": true, "gpt-oss-20b": true, "gpt-oss-120b": true, "Mixtral-8x7B-Instruct-v0.1": true}
 	var unseen, inside int
 	var sum float64
 	for _, c := range memoryCases(t) {

@@ -9,7 +9,7 @@ import (
 
 // Bytes for each logit of the largest batch that the warm-up sampler has live at once: 16-bit and 32-bit logits and 64-bit sort
 // indices since vLLM 0.17, several more copies before. Read off start-up logs of Llama-3.1-8B, Qwen2.5-7B and Qwen3-14B on H100
-// (llm-d-planner pull 205, 2026; versions 0.15 to 0.19), no other model.
+// (llm-d-planner pull 205, 2026; versions 0.15 to 0.19).
 const (
 	samplerBytes    = 14
 	samplerBytesOld = 38 // up to 0.16

@@ -349,7 +349,7 @@ func (b *builder) assumptions() []Block {
 		return out
 	}
 	counts := map[fact.Kind]int{}
-	t := Grid{Caption: b.t("Every input of the answer"), Columns: []Column{{b.t("group"), false}, {b.t("assumption"), false}, {b.t("value"), true}, {b.t("kind"), false}, {b.t("source"), false}, {b.t("date"), false}}, Strong: -1}
+	t := Grid{Caption: b.t("Every input of the answer"), Columns: []Column{{b.t("group"), false}, {b.t("assumption"), false}, {b.t("value"), false}, {b.t("kind"), false}, {b.t("source"), false}, {b.t("date"), false}}, Strong: -1}
 	for _, a := range b.r.Assumptions {
 		counts[a.Kind]++
 		t.Rows = append(t.Rows, []string{b.t(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date})

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"sort"
 	"testing"
+
+	"github.com/xuri/excelize/v2"
 )
 
 // TestLook writes every report of every fixture into $SCOVILLE_LOOK, for eyes.
@@ -45,5 +48,32 @@ func write(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestEverySentenceIsTranslated builds every fixture in Chinese and lists sentences that stay English.
+func TestEverySentenceIsTranslated(t *testing.T) {
+	unknown := map[string]bool{}
+	for _, r := range fixtures() {
+		b := &builder{newWords("zh"), r}
+		b.document("zh")
+		b.pageWords()
+		book := &workbook{builder: b, f: excelize.NewFile()}
+		book.all()
+		if book.err != nil {
+			t.Fatal(book.err)
+		}
+		b.terminal(false)
+		for k := range b.unknown {
+			unknown[k] = true
+		}
+	}
+	var list []string
+	for k := range unknown {
+		list = append(list, k)
+	}
+	sort.Strings(list)
+	for _, k := range list {
+		t.Errorf("no Chinese for %q", k)
 	}
 }

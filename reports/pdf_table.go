@@ -1,9 +1,6 @@
 package reports
 
-import (
-	"math"
-	"sort"
-)
+import "math"
 
 const cellPad = 5.0
 
@@ -138,34 +135,24 @@ func (s *setter) columnWidths(t Grid) []float64 {
 	return shrink(natural, least, textWidth)
 }
 
-// shrink lowers the widest columns to a common cap so that all fit.
+// shrink gives every column its least width and shares the rest by what each lacks, to a power below one: a long column gets
+// the most, but not at the cost of making every other one narrow.
 func shrink(natural, least []float64, total float64) []float64 {
-	at := func(limit float64) float64 {
-		sum := 0.0
-		for i := range natural {
-			sum += math.Min(natural[i], math.Max(limit, least[i]))
-		}
-		return sum
+	out := append([]float64(nil), least...)
+	rest, lack := total, 0.0
+	for i := range out {
+		rest -= least[i]
+		lack += math.Pow(natural[i]-least[i], 0.75)
 	}
-	caps := append([]float64(nil), natural...)
-	sort.Float64s(caps)
-	lo, hi := 0.0, caps[len(caps)-1]
-	for i := 0; i < 60; i++ {
-		if mid := (lo + hi) / 2; at(mid) > total {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	out := make([]float64, len(natural))
-	sum := 0.0
-	for i := range natural {
-		out[i] = math.Min(natural[i], math.Max(lo, least[i]))
-		sum += out[i]
-	}
-	if sum > total { // even unbreakable pieces don't fit: scale, and words will be cut
+	if rest < 0 { // even unbreakable pieces don't fit: scale, and words will be cut
 		for i := range out {
-			out[i] *= total / sum
+			out[i] *= total / (total - rest)
+		}
+		return out
+	}
+	for i := range out {
+		if lack > 0 {
+			out[i] += rest * math.Pow(natural[i]-least[i], 0.75) / lack
 		}
 	}
 	return out

@@ -51,6 +51,16 @@ func percentile(d sim.Distribution, name string) (float64, bool) {
 	return 0, false
 }
 
+// upToSaturation is the curve to its first point beyond saturation: further ones say nothing more.
+func upToSaturation(c plan.Candidate) []plan.LoadPoint {
+	for i, p := range c.Capacity.Curve {
+		if s := c.Capacity.SaturationPerSecond; s > 0 && p.RequestsPerSecond > s {
+			return c.Capacity.Curve[:i+1]
+		}
+	}
+	return c.Capacity.Curve
+}
+
 // limitsOf are the SLA's limits on one metric: "ttft_p99" is TTFT at p99.
 func limitsOf(r *plan.Result, name string) (percentiles []string, limits []plan.Limit) {
 	for _, l := range r.SLA {
@@ -88,7 +98,7 @@ func (b *builder) latencyPicture(c plan.Candidate, name string) (Picture, bool) 
 		}
 		last = p
 		s := chart.Series{Name: p, Colour: i, Dots: true}
-		for _, at := range c.Capacity.Curve {
+		for _, at := range upToSaturation(c) {
 			if v, ok := percentile(metric(at, name), p); ok && hasLatency(at) {
 				s.X, s.Y = append(s.X, at.RequestsPerSecond), append(s.Y, v*scale)
 			}
@@ -134,7 +144,7 @@ func (b *builder) loadMarks(l *chart.Lines, c plan.Candidate) {
 		l.Marks = append(l.Marks, chart.Mark{X: c.Capacity.Low, Text: b.f("planned on %s/s", number(c.Capacity.Low))})
 	}
 	stable, unstable, last := 0.0, math.Inf(1), 0.0
-	for _, p := range c.Capacity.Curve {
+	for _, p := range upToSaturation(c) {
 		last = math.Max(last, p.RequestsPerSecond)
 		if p.Verdict == sim.Unstable {
 			unstable = math.Min(unstable, p.RequestsPerSecond)
@@ -143,6 +153,9 @@ func (b *builder) loadMarks(l *chart.Lines, c plan.Candidate) {
 		}
 	}
 	if math.IsInf(unstable, 0) {
+		if s := c.Capacity.SaturationPerSecond; s > 0 && last > s {
+			l.Regions = append(l.Regions, chart.Region{From: s, To: last, Text: b.t("beyond saturation")})
+		}
 		return
 	}
 	from := unstable
@@ -202,7 +215,7 @@ func (b *builder) tailPicture() (Picture, bool) {
 	l.Y.Label = strings.ToUpper(name) + " " + p + ", " + unit
 	for i, c := range b.r.Candidates {
 		s := chart.Series{Name: c.Name, Colour: i, Dashed: i >= 7}
-		for _, at := range c.Capacity.Curve {
+		for _, at := range upToSaturation(c) {
 			if v, ok := percentile(metric(at, name), p); ok && hasLatency(at) {
 				s.X, s.Y = append(s.X, at.RequestsPerSecond/float64(max(1, c.ChipsPerReplica))), append(s.Y, v*scale)
 			}
@@ -286,7 +299,7 @@ func (b *builder) peakPicture(c plan.Candidate) (Picture, bool) {
 	if end > 600 {
 		scale, unit = 1.0/60, "min"
 	}
-	for i, t := range c.Fleet.Timelines {
+	for i, t := range peakTimelines(c.Fleet.Timelines) {
 		if len(t.Seconds) == 0 || len(t.Seconds) != len(t.Values) {
 			continue
 		}
@@ -311,6 +324,24 @@ func (b *builder) peakPicture(c plan.Candidate) (Picture, bool) {
 	}
 	panels.Panels[n-1].X.Label = b.f("time in the run, %s", unit)
 	return picture("peak", b.f("The fleet of %s at its peak", c.Name), b.t("Utilisation, batch, KV cache and queue of the sized fleet while the peak rate is offered. A queue that keeps growing would mean an unstable fleet."), 40+74*float64(n), panels), true
+}
+
+// peakTimelines are the quantities a reader asks about, in the order of cause and effect, or else the first few.
+func peakTimelines(all []sim.Timeline) []sim.Timeline {
+	const most = 5
+	var out []sim.Timeline
+	for _, names := range [][]string{{"arrivals"}, {"busy", "utilisation"}, {"batch"}, {"KV use", "kv", "KV"}, {"waiting", "queue"}} {
+		for _, t := range all {
+			if indexOf(names, t.Name) >= 0 && len(t.Seconds) > 0 {
+				out = append(out, t)
+				break
+			}
+		}
+	}
+	if len(out) == 0 {
+		return all[:min(len(all), most)]
+	}
+	return out
 }
 
 func (b *builder) timelineTitle(t sim.Timeline) string {

@@ -33,6 +33,8 @@ function ranges(c, values) {                 // a slider runs from nothing to th
     const e = $(n), v = values[n] ?? p[n];
     [e.min, e.max] = span[n]; e.step = "any"; e.value = v; e.dataset.v = v;
   }
+  const powered = c.components.some(k => k.per_energy);   // else the rent carries the energy
+  for (const n of ["tariff", "pue"]) for (const e of [$(n), $(n + "-now"), document.querySelector(`label[for=${n}]`)]) e.hidden = !powered;
   $("price-name").textContent = c.levers.price_name + ", " + c.levers.price_unit;
 }
 function draw() {

@@ -24,25 +24,29 @@ func TableIn(w io.Writer, r *plan.Result, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	b := &builder{newWords(o.Lang), r}
-	bold := func(s string) string { return s }
-	if coloured(w) {
-		bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
-	}
+	_, err := io.WriteString(w, (&builder{newWords(o.Lang), r}).terminal(coloured(w)))
+	return err
+}
+
+// terminal is the answer as lines of at most tableWidth columns.
+func (b *builder) terminal(colour bool) string {
 	var out strings.Builder
 	say := func(s string) {
 		for _, l := range wrapColumns(s, tableWidth) {
 			out.WriteString(l + "\n")
 		}
 	}
-	if r.Title != "" {
-		for _, l := range wrapColumns(r.Title, tableWidth) {
-			out.WriteString(bold(l) + "\n")
+	if b.r.Title != "" {
+		for _, l := range wrapColumns(b.r.Title, tableWidth) {
+			if colour {
+				l = "\x1b[1m" + l + "\x1b[0m"
+			}
+			out.WriteString(l + "\n")
 		}
 	}
 	say(b.headline())
 	out.WriteString("\n")
-	if len(r.Candidates) > 0 {
+	if len(b.r.Candidates) > 0 {
 		out.WriteString(b.terminalTable() + "\n")
 		say(b.t("by division: peak rate × mean output ÷ peak throughput, as a spreadsheet does it."))
 	}
@@ -54,22 +58,21 @@ func TableIn(w io.Writer, r *plan.Result, o Options) error {
 			say(b.f("What binds: %s.", strings.TrimRight(c.Capacity.Binding, ".")))
 		}
 	}
-	for _, c := range r.Candidates {
+	for _, c := range b.r.Candidates {
 		if !c.Feasible && c.Reason != "" {
 			say(b.f("%s is not feasible: %s.", c.Name, strings.TrimRight(c.Reason, ".")))
 		}
 	}
-	for _, n := range r.Warnings {
+	for _, n := range b.r.Warnings {
 		say(b.f("warning: %s", n))
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return out.String()
 }
 
 // terminalTable is the ranked table without what 80 columns have no room for.
 func (b *builder) terminalTable() string {
 	full := b.ranked()
-	pick := []int{0, 1, 2, 3, 5, 7, 8, 9}
+	pick, room := b.pick(full)
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
@@ -77,7 +80,6 @@ func (b *builder) terminalTable() string {
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", "  "
 	head, configs := table.Row{}, []table.ColumnConfig{}
-	rest := 0
 	for k, i := range pick {
 		c := full.Columns[i]
 		align := text.AlignLeft
@@ -86,23 +88,14 @@ func (b *builder) terminalTable() string {
 		}
 		head = append(head, c.Name)
 		configs = append(configs, table.ColumnConfig{Number: k + 1, Align: align, AlignHeader: align})
-		widest := text.StringWidth(c.Name)
-		for _, row := range full.Rows {
-			widest = max(widest, text.StringWidth(row[i]))
-		}
-		if i != 1 {
-			rest += widest + 2
-		}
 	}
-	room := max(10, tableWidth-rest-2)
-	configs[1].WidthMax, configs[1].WidthMaxEnforcer = room, text.Trim
 	t.AppendHeader(head)
 	for _, row := range full.Rows {
 		cells := table.Row{}
 		for _, i := range pick {
 			cell := row[i]
-			if i == 1 && text.StringWidth(cell) > room {
-				cell = text.Trim(cell, room-1) + "…"
+			if i == 1 {
+				cell = strings.Join(wrapColumns(cell, room), "\n")
 			}
 			cells = append(cells, cell)
 		}
@@ -114,6 +107,30 @@ func (b *builder) terminalTable() string {
 		lines = append(lines, strings.TrimRight(l, " "))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// pick chooses the columns that fit, and the width left for names: power and the range go before names are broken much.
+func (b *builder) pick(full Grid) (pick []int, room int) {
+	widest := func(i int) int {
+		w := text.StringWidth(full.Columns[i].Name)
+		for _, row := range full.Rows {
+			w = max(w, text.StringWidth(row[i]))
+		}
+		return w
+	}
+	want := min(widest(1), 26)
+	for _, pick := range [][]int{{0, 1, 2, 3, 5, 7, 8, 9}, {0, 1, 2, 3, 7, 8, 9}, {0, 1, 2, 3, 5, 7, 9}, {0, 1, 2, 3, 7, 9}} {
+		room = tableWidth
+		for _, i := range pick {
+			if i != 1 {
+				room -= widest(i) + 2
+			}
+		}
+		if room -= 2; room >= want {
+			return pick, min(room, max(widest(1), 1))
+		}
+	}
+	return []int{0, 1, 2, 3, 7, 9}, max(room, 10)
 }
 
 // coloured reports whether w is a terminal whose user does not refuse colour (no-color.org).

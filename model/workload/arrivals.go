@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"scoville/model/random"
+	"scoville/model/workload/gamma"
 )
 
 // gaps draws the gaps of a renewal process at unit rate, by inverse distribution function.
@@ -57,7 +58,7 @@ func compileGaps(process string, cv float64) (*gaps, error) {
 		return &gaps{kind: weibullGaps, exponent: 1 / k, scale: 1 / math.Gamma(1+1/k)}, nil
 	}
 	shape, scale := 1/(cv*cv), cv*cv
-	q := &quantile{max: math.Inf(1), table: make([]float64, tableCells+1), exact: func(u float64) float64 { return scale * gammaQuantile(shape, u) }}
+	q := &quantile{max: math.Inf(1), table: make([]float64, tableCells+1), exact: func(u float64) float64 { return scale * gamma.Quantile(shape, u) }}
 	for i := range q.table {
 		q.table[i] = q.exact(tableLow + (tableHigh-tableLow)*float64(i)/tableCells)
 	}

@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
 	"scoville/model/tomlfile"
+	"scoville/model/workload/gamma"
 )
 
 // Distribution is a distribution of tokens, turns or seconds, given by name and parameters.
@@ -173,7 +173,7 @@ func (d *Distribution) inverse(field string) (*quantile, error) {
 		if shape == 0 || scale == 0 {
 			return nil, fieldError(field, "gamma needs mean and cv, or shape and scale")
 		}
-		return slow(func(u float64) float64 { return scale * gammaQuantile(shape, u) }), nil
+		return slow(func(u float64) float64 { return scale * gamma.Quantile(shape, u) }), nil
 	case "pareto":
 		if d.Shape == 0 || d.Scale == 0 {
 			return nil, fieldError(field, "pareto needs shape and scale")
@@ -240,20 +240,3 @@ func (d *Distribution) empirical(field string) (*quantile, error) {
 }
 
 func normalQuantile(u float64) float64 { return math.Sqrt2 * math.Erfinv(2*u-1) }
-
-// gammaQuantile is the u-quantile of the gamma distribution of unit scale.
-func gammaQuantile(shape, u float64) float64 {
-	if u <= 0 {
-		return 0
-	}
-	if u >= 1 {
-		return math.Inf(1)
-	}
-	// Far below the median of a small shape the series' first term, x^k/Gamma(k+1) = u, is exact to rounding,
-	// where the iteration of the general inverse underflows.
-	lg, _ := math.Lgamma(shape + 1)
-	if x := math.Exp((math.Log(u) + lg) / shape); x < 1e-9 {
-		return x
-	}
-	return distuv.Gamma{Alpha: shape, Beta: 1}.Quantile(u)
-}

@@ -57,6 +57,7 @@ type Options struct {
 	Columns     map[string]string // generic files: what to read from which column or key; names: time, input, output, session, class
 	TimeUnit    string            // generic files: s, ms, us, ns or datetime; default: from the column's name
 	BlockTokens int32             // tokens of a hash id; default: the format's
+	Seconds     float64           // ServeGen: draw only the first so many seconds; 0: all
 	MaxRows     int64             // default 4e9
 	MaxLine     int               // longest line in bytes; default 16 MiB
 }

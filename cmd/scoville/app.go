@@ -46,6 +46,7 @@ func commands() []*cli.Command {
 		costCommand(),
 		pricesCommand(),
 		breakevenCommand(),
+		compareCommand(),
 		modelsCommand(),
 		workloadCommand(),
 		reportCommand(),

@@ -49,8 +49,19 @@ func breakevenAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	answers, err := solveAll(a, b, c.StringSlice("variable"))
+	if err != nil {
+		return err
+	}
+	if f == "json" {
+		return printJSON(c.App.Writer, answers)
+	}
+	return printAnswers(c.App.Writer, answers, f == "csv")
+}
+
+// solveAll solves the variables asked for; none asked for means all that the first deployment has.
+func solveAll(a, b breakeven.Deployment, asked []string) ([]breakeven.Answer, error) {
 	var answers []breakeven.Answer
-	asked := c.StringSlice("variable")
 	all := len(asked) == 0
 	if all {
 		asked = breakeven.Variables()
@@ -61,14 +72,11 @@ func breakevenAction(c *cli.Context) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("breakeven: %w", err)
+			return nil, fmt.Errorf("breakeven: %w", err)
 		}
 		answers = append(answers, ans)
 	}
-	if f == "json" {
-		return printJSON(c.App.Writer, answers)
-	}
-	return printAnswers(c.App.Writer, answers, f == "csv")
+	return answers, nil
 }
 
 // twoDeployments reads both sides from two files or from flags.

@@ -52,6 +52,8 @@ func TestCostCommandsPrint(t *testing.T) {
 		{[]string{"breakeven", costExample, "../../examples/cost-hosted-api.toml", "--variable", "price", "--format", "json"}, []string{`"variable": "price"`}},
 		{[]string{"breakeven", "--chip", "mi300x", "--chips", "32", "--ownership", "rent", "--tokens-out-per-second", "6000", "--utilisation", "0.5", "--against-chip", "h100-sxm", "--against-chips", "48", "--as-of", "2026-11-30"},
 			[]string{"rent below", "mi300x", "h100-sxm"}},
+		{[]string{"compare", costExample, "../../examples/cost-hosted-api.toml"}, []string{"own H100", "hosted", "utilisation above", "EIA", "warning:"}},
+		{[]string{"compare", costExample, "../../examples/cost-hosted-api.toml", "--format", "csv"}, []string{"candidate,how"}},
 		{[]string{"breakeven", "target", "../../examples/jalapeno-target.toml"}, []string{"at least", "hypothetical", "highest price"}},
 		{[]string{"prices", "list", "--chip", "h100-sxm", "--as-of", "2026-11-30"}, []string{"azure", "nebius", "stale"}},
 		{[]string{"prices", "list", "--chip", "mi300x", "--format", "csv"}, []string{"crusoe/mi300x/on-demand"}},

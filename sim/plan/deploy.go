@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"scoville/hardware"
@@ -20,20 +19,13 @@ type served struct {
 
 func (f *File) model() (*served, error) {
 	m := &served{}
-	var err error
+	key, name := "model.name", f.Model.Name
 	if f.Model.Config != "" {
-		path := f.inFolder(f.Model.Config)
-		data, readErr := os.ReadFile(path)
-		if readErr != nil {
-			return nil, fileError(path, readErr)
-		}
-		_ = data
-		err = fmt.Errorf("TODO")
-	} else {
-		m.arch, m.precision, err = profiles.Model(f.Model.Name)
+		key, name = "model.config", f.inFolder(f.Model.Config)
 	}
-	if err != nil {
-		return nil, f.errorAt("model.name", "%v", err)
+	var err error
+	if m.arch, m.precision, err = profiles.LoadModel(name); err != nil {
+		return nil, f.errorAt(key, "%v", err)
 	}
 	m.precision, err = withPrecision(m.precision, f.Model.Weights, f.Model.KV, f.Model.Activations)
 	if err != nil {

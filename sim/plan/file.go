@@ -55,7 +55,7 @@ type TrafficSection struct {
 // ModelSection says what is served.
 type ModelSection struct {
 	Name        string `toml:"name"`   // a shipped architecture
-	Config      string `toml:"config"` // or a Hugging Face config.json
+	Config      string `toml:"config"` // or a Hugging Face config.json, or a model TOML
 	Weights     string `toml:"weights"`
 	KV          string `toml:"kv"`
 	Activations string `toml:"activations"`

@@ -47,6 +47,7 @@ func workloadCommand() *cli.Command {
 					seedFlag(), formatFlag(),
 				},
 			},
+			workloadMetricsCommand(),
 			{
 				Name: "users", Usage: "requests per second from daily active users, and their growth", Action: workloadUsers,
 				Flags: []cli.Flag{
@@ -74,12 +75,13 @@ func traceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "columns", Usage: "columns of a generic CSV or JSONL: time=NAME,input=NAME,output=NAME[,session=NAME,class=NAME]"},
 		&cli.StringFlag{Name: "time-unit", Usage: "of a generic file's time column: s, ms, us, ns or datetime; default: from its name"},
 		&cli.IntFlag{Name: "block-tokens", Usage: "tokens of a prefix hash id; default: the format's"},
+		&cli.Float64Flag{Name: "first-seconds", Usage: "ServeGen folders: draw only the first so many seconds; 0: all"},
 		&cli.BoolFlag{Name: "spread-ties", Usage: "spread requests that share a timestamp up to the next one (coarse clocks)"},
 	}
 }
 
 func traceOptions(c *cli.Context) (trace.Options, error) {
-	o := trace.Options{Format: trace.Format(c.String("input-format")), TimeUnit: c.String("time-unit"), BlockTokens: int32(min(max(c.Int("block-tokens"), -1), 1<<30))}
+	o := trace.Options{Format: trace.Format(c.String("input-format")), TimeUnit: c.String("time-unit"), Seconds: c.Float64("first-seconds"), BlockTokens: int32(min(max(c.Int("block-tokens"), -1), 1<<30))}
 	if text := c.String("columns"); text != "" {
 		o.Columns = map[string]string{}
 		for _, pair := range strings.Split(text, ",") {
@@ -159,8 +161,11 @@ func workloadDescribe(c *cli.Context) error {
 // describeArgument describes a trace, or traffic drawn from a workload where the argument names one.
 func describeArgument(c *cli.Context, arg string) (*describe.Trace, error) {
 	_, statErr := os.Stat(arg)
-	if strings.HasSuffix(arg, ".toml") || (statErr != nil && errors.Is(statErr, os.ErrNotExist) && isWorkload(arg)) {
+	if strings.HasSuffix(arg, ".toml") || errors.Is(statErr, os.ErrNotExist) {
 		w, err := loadWorkload(arg)
+		if err != nil && statErr != nil && strings.ContainsAny(arg, "./") {
+			return nil, fmt.Errorf("%s: no such file", arg)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -171,11 +176,6 @@ func describeArgument(c *cli.Context, arg string) (*describe.Trace, error) {
 		return nil, err
 	}
 	return describe.File(arg, describe.Options{Trace: o, SpreadTies: c.Bool("spread-ties"), Seed: c.Uint64("seed")})
-}
-
-func isWorkload(name string) bool {
-	_, err := profiles.Workload(name)
-	return err == nil
 }
 
 func workloadFit(c *cli.Context) error {

@@ -306,7 +306,7 @@ func (b *builder) sideBySide() Grid {
 		}
 		return significant(c.Fleet.Availability*100, 5) + " %"
 	})
-	add(b.t("figures rest on"), func(c plan.Candidate) string { return b.t(string(c.ProfileKind)) })
+	add(b.t("figures rest on"), func(c plan.Candidate) string { return b.name(string(c.ProfileKind)) })
 	return t
 }
 
@@ -328,10 +328,10 @@ func (b *builder) comparison(x *plan.Comparison) []Block {
 		if !e.Exists {
 			at = b.t("never")
 			if e.Note != "" {
-				at = b.t(e.Note)
+				at = b.name(e.Note)
 			}
 		}
-		t.Rows = append(t.Rows, []string{e.Candidate, e.Against, b.t(e.Variable), number(e.Now), at, e.Unit})
+		t.Rows = append(t.Rows, []string{e.Candidate, e.Against, b.name(e.Variable), number(e.Now), at, e.Unit})
 	}
 	return append(out, t)
 }
@@ -352,7 +352,7 @@ func (b *builder) assumptions() []Block {
 	t := Grid{Caption: b.t("Every input of the answer"), Columns: []Column{{b.t("group"), false}, {b.t("assumption"), false}, {b.t("value"), false}, {b.t("kind"), false}, {b.t("source"), false}, {b.t("date"), false}}, Strong: -1}
 	for _, a := range b.r.Assumptions {
 		counts[a.Kind]++
-		t.Rows = append(t.Rows, []string{b.t(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date})
+		t.Rows = append(t.Rows, []string{b.name(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date})
 	}
 	var parts []string
 	for _, k := range append(fact.Kinds(), "") {
@@ -367,7 +367,7 @@ func (b *builder) kind(k fact.Kind) string {
 	if k == "" {
 		return b.t("default")
 	}
-	return b.t(string(k))
+	return b.name(string(k))
 }
 
 func (b *builder) workload() Grid {
@@ -403,7 +403,7 @@ func (b *builder) questions() []Block {
 		}
 		t := Grid{Caption: c.Name + " · " + c.ChipTitle, Columns: []Column{{b.t("question"), false}, {b.t("answer"), false}}, Strong: -1}
 		for _, q := range c.Questions {
-			t.Rows = append(t.Rows, []string{q.Question, b.t(q.Answer)})
+			t.Rows = append(t.Rows, []string{q.Question, b.name(q.Answer)})
 		}
 		out = append(out, t)
 	}

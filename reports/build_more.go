@@ -94,7 +94,7 @@ func (b *builder) peak() []Block {
 
 func (b *builder) peakTable(c plan.Candidate) Grid {
 	pk := c.Fleet.Peak
-	t := Grid{Caption: b.f("The fleet of %s at %s requests/s, routed by %s", c.Name, number(pk.RequestsPerSecond), b.t(c.Fleet.Routing)), Columns: []Column{{b.t("latency"), false}, {b.t("mean"), true}, {"p50", true}, {"p90", true}, {"p95", true}, {"p99", true}}, Strong: -1}
+	t := Grid{Caption: b.f("The fleet of %s at %s requests/s, routed by %s", c.Name, number(pk.RequestsPerSecond), b.name(c.Fleet.Routing)), Columns: []Column{{b.t("latency"), false}, {b.t("mean"), true}, {"p50", true}, {"p90", true}, {"p95", true}, {"p99", true}}, Strong: -1}
 	for _, m := range []struct {
 		name string
 		d    sim.Distribution
@@ -143,7 +143,7 @@ func (b *builder) priced(n int) []plan.Candidate {
 }
 
 func (b *builder) costTable(best []plan.Candidate) Grid {
-	t := Grid{Caption: b.f("Prices and totals, %s, over %d months", b.t(best[0].Cost.Ownership), best[0].Cost.HorizonMonths), Columns: []Column{{b.t("quantity"), false}}, Strong: 0}
+	t := Grid{Caption: b.f("Prices and totals, %s, over %d months", b.name(best[0].Cost.Ownership), best[0].Cost.HorizonMonths), Columns: []Column{{b.t("quantity"), false}}, Strong: 0}
 	for _, c := range best {
 		t.Columns = append(t.Columns, Column{c.Name, true})
 	}
@@ -184,7 +184,7 @@ func (b *builder) componentTable(c plan.Candidate) Grid {
 		if c.Cost.TCO > 0 {
 			share = percent(k.USD / c.Cost.TCO)
 		}
-		t.Rows = append(t.Rows, []string{b.t(k.Name), b.t(k.Kind), money(k.USD), share})
+		t.Rows = append(t.Rows, []string{b.name(k.Name), b.name(k.Kind), money(k.USD), share})
 	}
 	t.Strong = len(t.Rows)
 	t.Rows = append(t.Rows, []string{b.t("TCO"), "", money(c.Cost.TCO), ""})
@@ -218,7 +218,7 @@ func (b *builder) risk() []Block {
 	if len(m.Drivers) > 0 {
 		t := Grid{Caption: b.t("What drives the spread: rank correlation with $/M tokens"), Columns: []Column{{b.t("assumption"), false}, {b.t("correlation"), true}}, Strong: -1}
 		for _, d := range m.Drivers[:min(10, len(m.Drivers))] {
-			t.Rows = append(t.Rows, []string{b.t(d.Name), fmt.Sprintf("%+.2f", d.Correlation)})
+			t.Rows = append(t.Rows, []string{b.name(d.Name), fmt.Sprintf("%+.2f", d.Correlation)})
 		}
 		out = append(out, t)
 	}

@@ -94,7 +94,7 @@ func (b *builder) pageLevers() []pageLevers {
 	for _, c := range b.priced(len(b.r.Candidates)) {
 		if movable(c.Cost) {
 			l := *c.Cost.Levers
-			l.PriceName = b.t(l.PriceName)
+			l.PriceName = b.name(l.PriceName)
 			out = append(out, pageLevers{c.Name, c.Cost.HorizonMonths, c.Cost.PerMBoth, c.Cost.PerMInput, c.Cost.PerMOutput, c.Cost.Components, l})
 		}
 	}

@@ -34,6 +34,15 @@ func TestLook(t *testing.T) {
 			t.Log(name, lang, pdf.Len(), warn)
 			write(t, filepath.Join(to, "report.pdf"), pdf.Bytes())
 			write(t, filepath.Join(to, "table.txt"), tab.Bytes())
+			var page, book bytes.Buffer
+			if _, err := HTML(&page, r, o); err != nil {
+				t.Fatal(name, err)
+			}
+			if err := XLSX(&book, r, o); err != nil {
+				t.Fatal(name, err)
+			}
+			write(t, filepath.Join(to, "report.html"), page.Bytes())
+			write(t, filepath.Join(to, "report.xlsx"), book.Bytes())
 			if _, err := PNGs(to, r, o); err != nil {
 				t.Fatal(name, err)
 			}

@@ -349,7 +349,7 @@ func (b *builder) timelineTitle(t sim.Timeline) string {
 	if unit == "share" {
 		unit = "%"
 	}
-	return b.t(t.Name) + ", " + b.t(unit)
+	return b.name(t.Name) + ", " + b.name(unit)
 }
 
 // paretoPicture sets price against interactivity.

@@ -66,7 +66,7 @@ func layerOf(names []string, rest bool, components []plan.Component, value func(
 func (b *builder) layerNames(names []string, rest bool) []string {
 	var out []string
 	for _, n := range names {
-		out = append(out, b.t(n))
+		out = append(out, b.name(n))
 	}
 	if rest {
 		out = append(out, b.t("all other"))
@@ -160,7 +160,7 @@ func (b *builder) tornadoPicture(c plan.Candidate) (Picture, bool) {
 	rows = rows[:min(len(rows), 12)]
 	t := chart.Tornado{X: chart.Axis{Label: b.t("$/M tokens, input and output together"), Format: axisPerMillion}, Centre: c.Cost.PerMBoth, Keys: [2]string{b.t("assumption at its low value"), b.t("at its high value")}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, chart.Swing{Name: b.t(r.Name), Low: r.Low, High: r.High, LowText: r.LowLabel, HighText: r.HighLabel})
+		t.Rows = append(t.Rows, chart.Swing{Name: b.name(r.Name), Low: r.Low, High: r.High, LowText: r.LowLabel, HighText: r.HighLabel})
 	}
 	return picture("tornado", b.f("What moves the price of %s", c.Name), b.f("Each assumption moved alone to its low and its high value, the others as planned; the line is the plan's %s per million tokens.", perMillion(c.Cost.PerMBoth)), 75+22*float64(len(rows)), t), true
 }
@@ -205,7 +205,7 @@ func (b *builder) growthPicture() (Picture, bool) {
 
 // accuracyPicture sets measured values against predictions.
 func (b *builder) accuracyPicture(c plan.Candidate, name string) (Picture, bool) {
-	s := chart.Scatter{X: chart.Axis{Label: b.t("measured"), Log: true}, Y: chart.Axis{Label: b.t("predicted"), Log: true}, Diagonal: b.t("predicted = measured")}
+	s := chart.Scatter{X: chart.Axis{Log: true}, Y: chart.Axis{Log: true}, Diagonal: b.t("predicted = measured")}
 	for _, p := range c.Accuracy.Points {
 		if p.Metric == name && p.Measured > 0 && p.Predicted > 0 {
 			s.Dots = append(s.Dots, chart.Dot{X: p.Measured, Y: p.Predicted})
@@ -227,9 +227,9 @@ func (b *builder) accuracyPicture(c plan.Candidate, name string) (Picture, bool)
 		}
 		unit = ", " + u
 	}
-	s.X.Label = b.f("measured %s", metricTitle(name)+unit)
-	s.Y.Label = b.f("predicted %s", metricTitle(name)+unit)
-	return picture("accuracy-"+name, b.f("Measured against predicted %s", metricTitle(name)), b.t("Each dot is a measured run that the prediction had not seen. On the dashed line the two agree."), 240, s), true
+	s.X.Label = b.f("measured %s", b.name(metricTitle(name))+unit)
+	s.Y.Label = b.f("predicted %s", b.name(metricTitle(name))+unit)
+	return picture("accuracy-"+name, b.f("Measured against predicted %s", b.name(metricTitle(name))), b.t("Each dot is a measured run that the prediction had not seen. On the dashed line the two agree."), 240, s), true
 }
 
 func metricTitle(name string) string {

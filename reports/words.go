@@ -28,5 +28,13 @@ func (w words) t(s string) string {
 	return s
 }
 
+// name translates a name that the result brings, where there is a translation.
+func (w words) name(s string) string {
+	if z, ok := w.chinese[s]; ok {
+		return z
+	}
+	return s
+}
+
 // f translates a format and fills it. Translations may reorder with %[n]s.
 func (w words) f(format string, args ...any) string { return fmt.Sprintf(w.t(format), args...) }

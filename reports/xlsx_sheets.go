@@ -36,14 +36,14 @@ func (b *workbook) costSheet(name string, c plan.Candidate) {
 	b.row(name, rowComponents-1, "head", b.t("component"), b.t("US dollars"), b.t("as planned"), b.t("kind"), b.t("per $ of price"), b.t("per $ of energy"))
 	for i, m := range k.Components {
 		row := rowComponents + i
-		b.put(name, 1, row, "text", b.t(m.Name))
+		b.put(name, 1, row, "text", b.name(m.Name))
 		text := fmt.Sprintf("C%d", row)
 		if live {
 			text = fmt.Sprintf("C%d+E%d*($B$%d-$C$%d)+F%d*($B$%d-$B$%d)", row, row, rowPrice, rowPrice, row, rowBill, rowPlanned)
 		}
 		b.put(name, 2, row, "money", formula{text, m.USD})
 		b.put(name, 3, row, "money", m.USD)
-		b.put(name, 4, row, "text", b.t(m.Kind))
+		b.put(name, 4, row, "text", b.name(m.Kind))
 		b.put(name, 5, row, "plain", m.PerPrice)
 		b.put(name, 6, row, "plain", m.PerEnergy)
 	}
@@ -63,7 +63,7 @@ func (b *workbook) inputs(name string, k *plan.Cost) {
 		v           float64
 		style       string
 	}{
-		{rowPrice, b.t(l.PriceName), l.PriceUnit, l.Price, "input"},
+		{rowPrice, b.name(l.PriceName), l.PriceUnit, l.Price, "input"},
 		{rowTariff, b.t("power tariff"), "USD/kWh", l.USDPerKWh, "input"},
 		{rowPUE, "PUE", "", l.PUE, "input"},
 		{rowUtilisation, b.t("utilisation"), "", self.Utilisation, "inputshare"},
@@ -159,7 +159,7 @@ func (b *workbook) monthSheet(name, cost string, c plan.Candidate) {
 	b.put(name, 1, 2, "head", b.t("month"))
 	n := len(k.Components)
 	for i, m := range k.Components {
-		b.put(name, i+2, 2, "head", b.t(m.Name))
+		b.put(name, i+2, 2, "head", b.name(m.Name))
 	}
 	b.put(name, n+2, 2, "head", b.t("all"))
 	b.put(name, n+3, 2, "head", b.t("spent so far"))
@@ -257,7 +257,7 @@ func (b *workbook) assumptionSheet() {
 	b.row(name, 1, "head", b.t("group"), b.t("assumption"), b.t("value"), b.t("kind"), b.t("source"), b.t("date"))
 	row := 2
 	for _, a := range b.r.Assumptions {
-		b.row(name, row, "text", b.t(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date)
+		b.row(name, row, "text", b.name(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date)
 		row++
 	}
 	row++

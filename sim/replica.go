@@ -41,6 +41,7 @@ type Replica struct {
 	first, last       int32 // running, in order of admission
 	running           int
 	forming           int   // places left in a static batch
+	held              bool  // a waiting request that fits came too late for the step planned, see Engine.AsyncScheduling
 	partial           int32 // running sequence whose prompt is not finished, or none
 	chunks            []chunk
 	serial, joins     int64
@@ -169,7 +170,7 @@ func (r *Replica) Submit(now int64, q *workload.Request) {
 	i := r.newSlot()
 	s := &r.slots[i]
 	r.serial++
-	*s = slot{id: q.ID, session: q.Session, arrival: q.ArrivalNanoseconds, timeout: q.TimeoutNanoseconds, deadline: never, start: -1,
+	*s = slot{id: q.ID, session: q.Session, arrival: q.ArrivalNanoseconds, timeout: q.TimeoutNanoseconds, deadline: never, start: -1, planned: -1,
 		firstToken: -1, serial: r.serial, join: -1, in: q.InputTokens, out: q.OutputTokens, target: q.InputTokens, class: q.Class,
 		priority: q.Priority, runs: none, prev: none, next: none}
 	if s.timeout > 0 {
@@ -185,10 +186,13 @@ func (r *Replica) Submit(now int64, q *workload.Request) {
 	switch r.plan.kind {
 	case idle:
 		r.plan = plan{kind: wake, end: instant{ns: now}}
+	case prefil:
+		s.planned = r.plan.end.ns
 	case leap:
+		s.planned = r.boundaryAt(now)
 		first := ahead == 0 || r.waiting.byPriority && r.waiting.peek() == i
 		if first && r.running < r.maxSequences && r.policy.open(r) {
-			r.cut(now)
+			r.cut(r.firstChance(now, s))
 		}
 		if s.deadline < never {
 			r.cut(max(now, s.deadline+1))
@@ -238,6 +242,20 @@ func (r *Replica) cut(at int64) {
 	}
 	p.steps = p.stepsToCover((at-r.now.ns)<<tickBits-r.now.ticks, p.steps)
 	p.end = r.now.plus(p.sum(p.steps))
+}
+
+// boundaryAt is the first step boundary of the leap planned at or after a time.
+func (r *Replica) boundaryAt(at int64) int64 {
+	p := &r.plan
+	return r.now.plus(p.sum(p.stepsToCover((at-r.now.ns)<<tickBits-r.now.ticks, p.steps))).ns
+}
+
+// firstChance is the time at or after which the boundary lies at which a request that comes now can join.
+func (r *Replica) firstChance(now int64, s *slot) int64 {
+	if r.engine.AsyncScheduling {
+		return s.planned + 1
+	}
+	return now
 }
 
 // Advance carries out what ends at Next and plans what follows.

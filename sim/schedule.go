@@ -20,7 +20,7 @@ func (r *Replica) schedule() {
 		r.planPrefill(taken)
 	case r.decode.n > 0:
 		limit := int64(never)
-		if r.walk || preempted { // after a preemption, waiting requests are tried again at the next step
+		if r.walk || preempted || r.held { // waiting requests are tried again at the next step
 			limit = 1
 		}
 		r.planLeap(taken, limit)
@@ -33,7 +33,7 @@ func (r *Replica) schedule() {
 // scheduleOnce fills r.chunks for one step. It returns the weight of the blocks taken for the step's decode tokens and whether
 // anybody was preempted.
 func (r *Replica) scheduleOnce() (taken int64, preempted bool) {
-	r.chunks = r.chunks[:0]
+	r.chunks, r.held = r.chunks[:0], false
 	preempted = r.makeRoom()
 	budget := r.engine.MaxBatchedTokens - int(r.decode.n)*r.tokensEach
 	var rest int32
@@ -85,9 +85,14 @@ func (r *Replica) addChunk(i, n int32) {
 
 // admit moves waiting requests to the running list while budget, slots and blocks last.
 func (r *Replica) admit(budget int) {
+	busy := r.running > 0
 	for budget > 0 && r.running < r.maxSequences {
 		i := r.peekWaiting()
 		if i == none || !r.policy.open(r) {
+			return
+		}
+		if r.engine.AsyncScheduling && busy && r.now.ns <= r.slots[i].planned {
+			r.held = true
 			return
 		}
 		n := r.admitOne(i, budget)

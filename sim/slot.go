@@ -8,6 +8,7 @@ type slot struct {
 	arrival, timeout int64
 	deadline         int64 // engine time at which the client has given up; never if it waits for ever
 	start            int64 // of the first step it was in; -1 before
+	planned          int64 // with asynchronous scheduling: end of the step it came in, after which the next is planned already; -1 when idle
 	firstToken       int64 // -1 before
 	lastToken        int64 // of a preempted request
 	serial           int64 // order of submission; -1 in a free slot, so that timers of it are stale

@@ -14,6 +14,7 @@ type Engine struct {
 	BlockTokens         int     // tokens in a KV block
 	KVBlocks            int64   // blocks in the pool; 0: unbounded
 	PrefixCaching       bool    // reuse blocks by hash, least recently used out first
+	AsyncScheduling     bool    // a step is planned while the one before it runs: a request joins one step later than it could
 	PriorityQueue       bool    // waiting requests by (priority, arrival) instead of arrival
 	QueueLimit          int     // waiting requests beyond this are rejected; 0: no limit
 	MaxModelLen         int     // longest input + output accepted; 0: what the KV pool holds

@@ -155,7 +155,7 @@ func (d *deployment) build(p *planner) error {
 	e := sim.Engine{
 		Policy: sim.Policy(scheduler.Policy), MaxBatchedTokens: orDefault(c.MaxBatchedTokens, scheduler.MaxBatchedTokens),
 		MaxSequences: orDefault(c.MaxSequences, scheduler.MaxSequences), ChunkedPrefill: scheduler.ChunkedPrefill,
-		BlockTokens: scheduler.BlockTokens, PrefixCaching: scheduler.PrefixCaching,
+		BlockTokens: scheduler.BlockTokens, PrefixCaching: scheduler.PrefixCaching, AsyncScheduling: scheduler.AsyncScheduling,
 		Speculative:         sim.Speculative{Draft: c.DraftTokens, Acceptance: c.Acceptance},
 		OverheadTTFTSeconds: d.engine.Host.TTFTSeconds.Value,
 	}

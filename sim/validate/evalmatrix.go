@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"scoville/model/llm"
@@ -191,6 +192,10 @@ func (x *experiment) job(table string, out *skips) (Job, string, error) {
 			out.add(row.ID, "the pooled means lie outside those of the stages: another run")
 			continue
 		}
+		if !agrees(rec, t.output) {
+			out.add(row.ID, "its own figures disagree: time between tokens is not (E2E - TTFT) / (output - 1)")
+			continue
+		}
 		job.Rows = append(job.Rows, row)
 	}
 	return job, "", r.err
@@ -217,6 +222,14 @@ func (x *experiment) pooled() bool {
 		}
 	}
 	return true
+}
+
+// agrees reports whether a row's three means can be of one run whose answers have the template's length: within 5 %.
+func agrees(r *record, output int) bool {
+	ttft, _ := r.number("ttft_mean_ms")
+	e2e, _ := r.number("e2e_mean_ms")
+	itl, ok := r.number("itl_mean_ms")
+	return !ok || itl <= 0 || math.Abs(itl*float64(output-1)/(e2e-ttft)-1) <= 0.05
 }
 
 // contradiction says why a run can't have had its template's load: more stages than the template has, two rates a factor of two

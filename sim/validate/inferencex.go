@@ -65,7 +65,10 @@ func inferenceXJob(r *record) (job Job, reason string) {
 	if weights == "" {
 		weights = llm.BF16
 	}
-	isl, osl, c := int(r.positive("isl")), int(r.positive("osl")), int(r.positive("load"))
+	isl, osl, c := r.count("isl", 0), r.count("osl", 0), r.count("load", 0)
+	if isl < 1 || osl < 1 || c < 1 {
+		return job, "lengths or concurrency not published"
+	}
 	input, output := upTo(isl), upTo(osl)
 	if strings.HasPrefix(r.text("lengths"), "fixed") {
 		input, output = fixed(isl), fixed(osl)

@@ -29,7 +29,7 @@ func (t staticTable) read(path string) ([]Job, []Skip, error) {
 	var jobs []Job
 	for _, r := range records {
 		engine, release := t.engine(r)
-		tp, isl, osl, batch := r.count("tp", 1), int(r.positive("isl")), int(r.positive("osl")), int(r.positive("load"))
+		tp, isl, osl, batch := r.count("tp", 1), r.count("isl", 0), r.count("osl", 0), r.count("load", 0)
 		id := fmt.Sprintf("%s %s %s %s tp%d %dx%d b%d", r.text("model"), r.text("weight_dtype"), r.text("chip"), r.text("engine"), tp, isl, osl, batch)
 		measured := r.figures(t.measured...)
 		weights, typeErr := dtype(r.text("weight_dtype"))
@@ -38,6 +38,10 @@ func (t staticTable) read(path string) ([]Job, []Skip, error) {
 		}
 		if reason := t.leaveOut(r); reason != "" {
 			out.add(id, reason)
+			continue
+		}
+		if isl < 1 || osl < 1 || batch < 1 {
+			out.add(id, "lengths or batch not published")
 			continue
 		}
 		if typeErr != nil {

@@ -223,13 +223,14 @@ func (f Fit) rounded() Fit {
 	return Fit{f.Rows, round3(f.MedianError), round3(f.P90Error), round3(f.Bias)}
 }
 
-// floorOf is the launch floor: four fifths of the fastest kernels of the table.
+// floorOf is the launch floor: four fifths of the fastest kernels of the table, and no more than most kernels take beyond their
+// roofline, should the table have large shapes only.
 func floorOf(s []sample) float64 {
-	t := make([]float64, len(s))
+	t, beyond := make([]float64, len(s)), make([]float64, len(s))
 	for i := range s {
-		t[i] = s[i].seconds
+		t[i], beyond[i] = s[i].seconds, s[i].seconds-s[i].ideal
 	}
-	return 0.8 * quantileOf(t, 0.01)
+	return min(0.8*quantileOf(t, 0.01), quantileOf(beyond, 0.1))
 }
 
 // within keeps the knots that samples reach, one beyond the extremes on either side dropped, at least two.

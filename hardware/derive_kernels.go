@@ -163,8 +163,8 @@ func (d deriver) decode(t *Table) ([]DecodeCurve, error) {
 		var errs []float64
 		for _, batch := range sortedKeys(points[f]) {
 			p := points[f][batch]
-			if len(p) < 8 {
-				continue
+			if last := len(c.Batch) - 1; len(p) < 4 || last >= 0 && batch < 1.4*c.Batch[last] {
+				continue // a compact curve needs no denser knots
 			}
 			var x, y []float64
 			for _, q := range p {

@@ -16,7 +16,7 @@ type sample struct {
 
 // fitCurve finds the efficiencies on a grid of knots that explain the samples: least squares on the logarithm of the efficiency
 // with a penalty on its second differences, so that knots between samples are interpolated. Errors are from a fit on the other
-// shapes (four folds).
+// shapes (four folds), or of the fit itself where there is but one shape.
 func fitCurve(samples []sample, floor float64, x, y []float64, top float64) ([][]float64, Fit) {
 	const folds = 4
 	errs := make([]float64, 0, len(samples))
@@ -37,7 +37,14 @@ func fitCurve(samples []sample, floor float64, x, y []float64, top float64) ([][
 			errs = append(errs, (floor+s.ideal/c.at(s.x, s.y))/s.seconds-1)
 		}
 	}
-	return solve(samples, floor, x, y, top), fitOf(errs)
+	grid := solve(samples, floor, x, y, top)
+	if len(errs) == 0 { // a single shape: nothing to leave out
+		c := Curve{X: x, Y: y, Efficiency: grid}
+		for _, s := range samples {
+			errs = append(errs, (floor+s.ideal/c.at(s.x, s.y))/s.seconds-1)
+		}
+	}
+	return grid, fitOf(errs)
 }
 
 func fitOf(errs []float64) Fit {

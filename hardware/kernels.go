@@ -11,6 +11,7 @@ type kernels struct {
 	chip        Chip
 	bandwidth   float64 // peak bytes a second
 	stream      float64 // share of it that large copies achieve
+	matmul      float64 // share of peak FLOP/s that the best matrix products achieve
 	matmulScale float64 // achieved over that of the chip the curves were measured on, as shares of their peaks
 	streamScale float64
 	own         bool // curves of this very chip
@@ -29,20 +30,19 @@ const (
 const smallKernelSeconds = 2.2e-6
 
 func newKernels(c Chip, use KernelUse) kernels {
-	k := kernels{chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name, use: use, launch: 1}
+	k := kernels{chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmul: defaultMatmul, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name, use: use, launch: 1}
 	if l := use.LaunchShare; l.Known() {
 		k.launch = l.Value
 	}
 	if s := c.Model.StreamEfficiency; s.Known() {
 		k.stream = s.Value
 	}
+	if m := c.Model.MatmulEfficiency; m.Known() {
+		k.matmul = m.Value
+	}
 	if !k.own && len(c.Curves.Gemm) > 0 {
-		matmul := defaultMatmul
-		if m := c.Model.MatmulEfficiency; m.Known() {
-			matmul = m.Value
-		}
 		compute, memory := bestOf(c.Curves)
-		k.matmulScale, k.streamScale = matmul/compute, k.stream/memory
+		k.matmulScale, k.streamScale = k.matmul/compute, k.stream/memory
 	}
 	return k
 }
@@ -104,7 +104,7 @@ func (k kernels) gemm(m, n, kk float64, d llm.DType) piece {
 	if ok {
 		efficiency, floor = c.at(m, n*kk), c.FloorSeconds
 	} else if flops/k.chip.Peak.Rate(computeFormat(d)) > bytes/k.bandwidth {
-		efficiency = defaultMatmul
+		efficiency = k.matmul
 	}
 	seconds := (floor*k.launch + k.ideal(flops, bytes, d)/efficiency) * k.use.factor("gemm", d, k.chip.Name)
 	return k.piece(k.bound(seconds, flops, bytes, d), flops, bytes, d)
@@ -161,11 +161,15 @@ func (k kernels) allReduce(chips int, bytes float64) piece {
 	if chips < 2 || bytes <= 0 {
 		return piece{}
 	}
+	// ring or switch: each chip sends and receives 2 (p-1)/p of the message
+	model := k.linkLatency(chips) + 2*float64(chips-1)/float64(chips)*bytes/k.linkRate(chips)
 	if s, ok := k.measured(k.chip.Curves.AllReduce, chips, bytes); ok {
+		if k.overPCIe() && s > model {
+			s = model // tables over PCIe fall to 1 GB/s on eight cards, far slower than any serving run published on them
+		}
 		return piece{seconds: s}
 	}
-	// ring or switch: each chip sends and receives 2 (p-1)/p of the message
-	return piece{seconds: k.linkLatency(chips) + 2*float64(chips-1)/float64(chips)*bytes/k.linkRate(chips)}
+	return piece{seconds: model}
 }
 
 // allToAll exchanges a message of each chip over an expert-parallel group.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -29,6 +30,15 @@ type Estimate struct {
 	Metric   sla.Metric
 	Quantile float64
 	stats.Interval
+}
+
+// MarshalJSON keeps the embedded interval from answering for the whole.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Metric   sla.Metric
+		Quantile float64
+		Interval stats.Interval
+	}{e.Metric, e.Quantile, e.Interval})
 }
 
 // Summary is what replications measured together.

@@ -2,11 +2,13 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"scoville/model/sla"
+	"scoville/model/stats"
 	"scoville/model/workload"
 )
 
@@ -76,6 +78,14 @@ func TestWarmupDiagnostic(t *testing.T) {
 	}
 	if got := settles([]*Result{flat}); got > 0.1 {
 		t.Errorf("a flat backlog settles after %g of the run", got)
+	}
+}
+
+func TestEstimateJSON(t *testing.T) {
+	e := Estimate{sla.TTFT, 0.99, stats.Interval{Center: 2, Low: 1, High: 3, Confidence: 0.95}}
+	b, err := json.Marshal(e)
+	if want := `{"Metric":"ttft","Quantile":0.99,"Interval":{"Center":2,"Low":1,"High":3,"Confidence":0.95}}`; err != nil || string(b) != want {
+		t.Errorf("%s, %v; want %s", b, err, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -11,6 +12,41 @@ type Interval struct {
 	Center     float64
 	Low, High  float64
 	Confidence float64
+}
+
+// MarshalJSON writes bounds that are not known as null.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	known := func(v float64) *float64 {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	return json.Marshal(struct {
+		Center, Low, High *float64
+		Confidence        float64
+	}{known(i.Center), known(i.Low), known(i.High), i.Confidence})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (i *Interval) UnmarshalJSON(b []byte) error {
+	v := struct {
+		Center, Low, High *float64
+		Confidence        float64
+	}{}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*i = Interval{math.NaN(), math.Inf(-1), math.Inf(1), v.Confidence}
+	for _, f := range []struct {
+		to   *float64
+		from *float64
+	}{{&i.Center, v.Center}, {&i.Low, v.Low}, {&i.High, v.High}} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	return nil
 }
 
 // RelativeHalfWidth returns the half-width relative to the centre; +Inf where the interval has no bounds or the centre is zero.

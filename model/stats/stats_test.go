@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -105,6 +106,25 @@ func TestMergeRefusesOtherUnits(t *testing.T) {
 }
 
 // By hand; 2.7764451 is the 0.975 quantile of Student's t with 4 degrees of freedom.
+func TestIntervalJSON(t *testing.T) {
+	for _, c := range []struct {
+		i    Interval
+		want string
+	}{
+		{Interval{1, 0.5, 1.5, 0.95}, `{"Center":1,"Low":0.5,"High":1.5,"Confidence":0.95}`},
+		{MeanInterval([]float64{2}, 0.95), `{"Center":2,"Low":null,"High":null,"Confidence":0.95}`},
+	} {
+		b, err := json.Marshal(c.i)
+		if err != nil || string(b) != c.want {
+			t.Errorf("%s, %v; want %s", b, err, c.want)
+		}
+		var back Interval
+		if err := json.Unmarshal(b, &back); err != nil || back != c.i {
+			t.Errorf("%+v came back as %+v, %v", c.i, back, err)
+		}
+	}
+}
+
 func TestIntervals(t *testing.T) {
 	v := []float64{1, 2, 4, 8, 16}
 	near := func(name string, got, want float64) {

@@ -148,6 +148,11 @@ func (d *deployment) defaultName() string {
 // build checks memory and makes the step model and the engine's settings.
 func (d *deployment) build(p *planner) error {
 	c := d.section
+	if blanks := d.chip.Blanks(); len(blanks) > 0 {
+		d.fit = &hardware.MemoryFit{Split: d.hw.Split}
+		d.refusal = fmt.Sprintf("%s is a what-if template: nothing public gives its %s; fill them in a copy and name it as chip_file", d.chip.Name, strings.Join(blanks, ", "))
+		return nil
+	}
 	if err := d.model.arch.CheckTensorParallel(d.hw.Split.Tensor); err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func parse(path string, text []byte) (*File, error) {
 	// Decoding again into candidates that start from the plan's [cost] lays each candidate's own figures over it.
 	f := File{path: path, text: text, Cost: cost.Default(), Candidates: make([]CandidateSection, len(first.Candidates))}
 	for i := range f.Candidates {
-		f.Candidates[i].Cost = first.Cost
+		f.Candidates[i].Cost = first.Cost.Clone()
 	}
 	if err := tomlfile.Decode(path, text, &f); err != nil {
 		return nil, err

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"scoville/hardware"
 	"scoville/model/cost"
+	"scoville/model/sla"
 	"scoville/profiles"
 )
 
@@ -38,6 +40,7 @@ func (f *File) pricing() (*pricing, error) {
 // assumptions completes a candidate's cost section from the price book, where it gives no price itself.
 func (p *pricing) assumptions(c *CandidateSection, chip *hardware.Chip) (a cost.Assumptions, quoted *profiles.Quote, err error) {
 	a = c.Cost.Clone()
+	a.AsOf = p.asOf.Format(time.DateOnly)
 	buying := a.Ownership == cost.Buy
 	if (buying && a.Buying.Accelerator.Price.Known()) || (!buying && len(a.Renting) > 0) {
 		return a, nil, a.Check()
@@ -67,8 +70,9 @@ func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
 	in := cost.Input{
 		Name: c.Name, Chips: c.Fleet.Chips, ChipsPerNode: d.chip.Node.Chips, Nodes: c.Fleet.Nodes,
 		SpareChips:        c.Fleet.Chips - c.Fleet.Replicas*c.ChipsPerReplica,
-		NodeOverheadWatts: d.chip.Node.OverheadWatts.Value,
-		Mean:              load(t.meanQPS), Peak: load(t.peakQPS), Full: load(c.Capacity.Low * serving),
+		NodeOverheadWatts: d.chip.Node.OverheadWatts.Value, OverheadPerWatt: d.chip.Node.OverheadPerWatt.Value,
+		CeilingOutputTokensPerSecond: serving * d.ceiling(t),
+		Mean:                         load(t.meanQPS), Peak: load(t.peakQPS), Full: load(c.Capacity.Low * serving),
 		HourlyMultipliers: t.workload.Arrivals.Hourly,
 	}
 	chips := float64(c.ChipsPerReplica)
@@ -82,35 +86,40 @@ func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
 	return in
 }
 
+// ceiling is the output tokens a second that the datasheet's bandwidth and peak allow one replica at its largest batch, with
+// no time for prompts or the host.
+func (d *deployment) ceiling(t *traffic) float64 {
+	tokens := t.summary.MeanInput + t.summary.MeanOutput
+	n := d.fullBatch(tokens)
+	w := d.steps.Decode(n)
+	chips := float64(d.hw.Split.Chips())
+	bytes := w.Base.Bytes + w.PerKV.Bytes*float64(n)*t.summary.MeanInput
+	seconds := math.Max(bytes/(d.chip.Memory.BytesPerSecond.Value*chips), w.Base.FLOPs/(d.chip.Peak.Rate(d.model.precision.Activations)*chips))
+	return float64(n) / seconds
+}
+
 // price fills the candidate's cost.
-func (p *pricing) price(d *deployment, t *traffic, c *Candidate) error {
-	a, quoted, err := p.assumptions(d.section, &d.chip)
+func (p *planner) price(d *deployment, c *Candidate) error {
+	a, quoted, err := p.pricing.assumptions(d.section, &d.chip)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
-	in := d.priceInput(t, c)
+	in := d.priceInput(p.traffic, c)
+	for m := range p.file.growing(a.HorizonMonths) {
+		factor := p.file.Growth.at(m)
+		in.LoadByMonth = append(in.LoadByMonth, factor)
+		in.ChipsByMonth = append(in.ChipsByMonth, p.growthMonth(c, m).Chips)
+	}
 	r, err := cost.Evaluate(in, a)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
 	c.Cost = summarise(r)
-	for _, w := range append(r.Warnings, cost.Lint(in, a, r)...) {
-		c.Cost.Warnings = appendNew(c.Cost.Warnings, w.Message)
-	}
-	if quoted != nil && quoted.AgeDay > cost.StaleDays {
-		c.Cost.Warnings = appendNew(c.Cost.Warnings, fmt.Sprintf("the price of %s is %d days old at %s", c.Chip, quoted.AgeDay, p.asOf.Format(time.DateOnly)))
+	for _, w := range r.Warnings {
+		c.Cost.Warnings = append(c.Cost.Warnings, w.Message)
 	}
 	d.input, d.costs, d.quote = in, a, quoted
 	return c.Cost.addLevers(in, a)
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 func summarise(r *cost.Result) *Cost {
@@ -257,6 +266,36 @@ func costAssumptions(a cost.Assumptions, quoted *profiles.Quote, candidate strin
 	if quoted != nil && quoted.Count > 1 {
 		last := &out[0]
 		last.Source = fmt.Sprintf("median of %d offers from %.2f to %.2f USD: %s", quoted.Count, quoted.Low, quoted.High, last.Source)
+	}
+	return out
+}
+
+// questions are the buyer's five questions of a candidate, answered from the profiles.
+func (p *planner) questions(d *deployment) []Question {
+	b := profiles.Buyer{
+		Chip: d.chip, Engine: d.engine, Model: d.model.arch.Name, Weights: d.model.precision.Weights, Chips: d.hw.Split.Chips(),
+		NeedBytes: (d.fit.Weights + d.fit.Activation) * float64(d.hw.Split.Chips()), ReadBytes: d.model.arch.DenseWeightBytes(d.model.precision),
+	}
+	for _, l := range p.limits.Percentiles {
+		if l.Metric == sla.TPOT && (b.TPOTLimit == 0 || l.Seconds < b.TPOTLimit) {
+			b.TPOTLimit = l.Seconds
+		}
+	}
+	quote := func(tier string) *profiles.Quote {
+		q, err := p.pricing.book.Quote(profiles.PriceQuery{Chip: d.chip.Name, Tier: tier}, p.pricing.asOf)
+		if err != nil {
+			return nil // no such price is public: the answer says so
+		}
+		return &q
+	}
+	b.Purchase, b.Rent = quote(profiles.Purchase), quote(profiles.OnDemand)
+	var out []Question
+	for _, a := range b.Questions() {
+		text := a.Answer
+		if a.Source != "" {
+			text += " [" + a.Source + "]"
+		}
+		out = append(out, Question{a.Question, text})
 	}
 	return out
 }

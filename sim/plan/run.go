@@ -137,6 +137,7 @@ func noAnswer(r *Result) error {
 // answer simulates one deployment and fills its candidate.
 func (p *planner) answer(ctx context.Context, d *deployment) (*Candidate, error) {
 	c := d.describe(p)
+	c.Questions = p.questions(d)
 	if d.refusal != "" {
 		c.Reason = d.refusal
 		return c, nil
@@ -157,7 +158,7 @@ func (p *planner) answer(ctx context.Context, d *deployment) (*Candidate, error)
 	}
 	c.Feasible = true
 	p.spreadsheet(c)
-	return c, p.pricing.price(d, p.traffic, c)
+	return c, p.price(d, c)
 }
 
 // requests is how many requests a run at a rate draws: enough for percentiles, and enough time to settle.

@@ -188,20 +188,33 @@ func (d *deployment) side() breakeven.Deployment {
 	return breakeven.Deployment{Name: d.name, Input: d.input, Assumptions: d.costs, ReplicaChips: d.answered.ChipsPerReplica}
 }
 
+// growing is how many months of the horizon are sized one by one: all, where the plan has growth.
+func (f *File) growing(horizon int) int {
+	if f.Growth.Monthly == 0 {
+		return 0
+	}
+	return horizon
+}
+
+// at is the load of a month over that of month 0.
+func (g GrowthSection) at(month int) float64 { return math.Pow(1+g.Monthly, float64(month)) }
+
 // growth sizes the first candidate's fleet month by month, in proportion to the fleet simulated at the peak.
 func (p *planner) growth(c *Candidate) []GrowthMonth {
-	g := p.file.Growth
-	if g.Months == 0 || !c.Feasible {
+	if p.file.Growth.Months == 0 || !c.Feasible {
 		return nil
 	}
-	each := p.perReplica(c)
 	var out []GrowthMonth
-	for m := 0; m <= g.Months; m++ {
-		qps := p.traffic.peakQPS * math.Pow(1+g.Monthly, float64(m))
-		n := max(1, int(math.Ceil(qps/each-1e-9)))
-		out = append(out, GrowthMonth{Month: m, PeakQPS: qps, Replicas: n, Chips: (n + c.Fleet.SpareReplicas) * c.ChipsPerReplica})
+	for m := 0; m <= p.file.Growth.Months; m++ {
+		out = append(out, p.growthMonth(c, m))
 	}
 	return out
+}
+
+func (p *planner) growthMonth(c *Candidate, month int) GrowthMonth {
+	qps := p.traffic.peakQPS * p.file.Growth.at(month)
+	n := max(1, int(math.Ceil(qps/p.perReplica(c)-1e-9)))
+	return GrowthMonth{Month: month, PeakQPS: qps, Replicas: n, Chips: (n + c.Fleet.SpareReplicas) * c.ChipsPerReplica}
 }
 
 // perReplica is what each replica of the simulated fleet holds: the capacity of one alone, corrected where routing made the

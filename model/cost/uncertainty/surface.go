@@ -146,6 +146,12 @@ func (g *Grid) Fleet(c Conditions) (cost.Input, error) {
 		in.Nodes = int(math.Ceil(float64(in.Nodes)*grown - 1e-9))
 	}
 	in.ProvisionedITWatts *= grown
+	if len(in.ChipsByMonth) > 0 {
+		in.ChipsByMonth = append([]int(nil), in.ChipsByMonth...)
+		for m, chips := range in.ChipsByMonth {
+			in.ChipsByMonth[m] = int(math.Ceil(float64(chips)*grown - 1e-9))
+		}
+	}
 	in.Chips, in.SpareChips = serving+spare, spare
 	in.Mean = stretch(in.Mean.Times(c.Load), c.Output)
 	in.Peak = stretch(in.Peak.Times(c.Load), c.Output)

@@ -214,7 +214,7 @@ func (b *builder) tailPicture() (Picture, bool) {
 	}
 	l.Y.Label = strings.ToUpper(name) + " " + p + ", " + unit
 	for i, c := range b.r.Candidates {
-		s := chart.Series{Name: c.Name, Colour: i, Dashed: i >= 7}
+		s := chart.Series{Name: c.Name, Tag: count(c.Rank), Colour: i, Dashed: i >= 7}
 		for _, at := range upToSaturation(c) {
 			if v, ok := percentile(metric(at, name), p); ok && hasLatency(at) {
 				s.X, s.Y = append(s.X, at.RequestsPerSecond/float64(max(1, c.ChipsPerReplica))), append(s.Y, v*scale)

@@ -355,31 +355,48 @@ func TestPageComputes(t *testing.T) {
 	if _, err := HTML(&b, r, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "report.html")
-	write(t, path, b.Bytes())
-	for _, m := range []struct{ which, price, tariff, pue, utilisation float64 }{
-		{0, 32000, 0.11, 1.25, 0.42}, {1, 24500, 0.19, 1.5, 0.6}, {0, 0, 0, 1, 0.573},
-	} {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		url := fmt.Sprintf("file://%s#which=%g&price=%g&tariff=%g&pue=%g&utilisation=%g", path, m.which, m.price, m.tariff, m.pue, m.utilisation)
-		out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir, "--dump-dom", url).Output()
-		if err != nil {
-			t.Skipf("the browser does not run here: %v", err)
+	type move struct{ Which, Price, Tariff, PUE, Utilisation float64 }
+	moves := []move{{0, 32000, 0.11, 1.25, 0.42}, {1, 24500, 0.19, 1.5, 0.6}, {0, 0, 0, 1, 0.573}}
+	// A hand on the sliders: choose, drag each, read what the page then says.
+	hand := "<script>const said=[];"
+	for _, m := range moves {
+		hand += fmt.Sprintf(`$("which").value=%g;$("which").dispatchEvent(new Event("change"));`, m.Which)
+		for _, s := range []struct {
+			id string
+			v  float64
+		}{{"price", m.Price}, {"tariff", m.Tariff}, {"pue", m.PUE}, {"utilisation", m.Utilisation}} {
+			hand += fmt.Sprintf(`$(%q).value=%g;$(%q).dispatchEvent(new Event("input"));`, s.id, s.v, s.id)
 		}
-		k := r.Candidates[int(m.which)].Cost
-		want := Move(k, m.price, m.tariff, m.pue, m.utilisation)
-		if m == (struct{ which, price, tariff, pue, utilisation float64 }{0, 32000, 0.11, 1.25, 0.42}) && cents(want.PerM) != cents(k.PerMBoth) {
+		hand += `said.push(["perm","in","out","tco","month"].map(k=>$("out-"+k).textContent));`
+	}
+	hand += `document.title=said.map(r=>r.join("|")).join(";");</script></body>`
+	path := filepath.Join(dir, "report.html")
+	write(t, path, []byte(strings.Replace(b.String(), "</body>", hand, 1)))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir, "--dump-dom", "file://"+path).Output()
+	if err != nil {
+		t.Skipf("the browser does not run here: %v", err)
+	}
+	title := regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(string(out))
+	if title == nil {
+		t.Fatal("the page has no title")
+	}
+	said := strings.Split(title[1], ";")
+	if len(said) != len(moves) {
+		t.Fatalf("the page said %q", title[1])
+	}
+	for i, m := range moves {
+		k := r.Candidates[int(m.Which)].Cost
+		want := Move(k, m.Price, m.Tariff, m.PUE, m.Utilisation)
+		if i == 0 && cents(want.PerM) != cents(k.PerMBoth) {
 			t.Errorf("nothing moved, yet Move says %v for %v", want.PerM, k.PerMBoth)
 		}
-		for id, v := range map[string]float64{"out-perm": want.PerM, "out-in": want.PerMIn, "out-out": want.PerMOut, "out-tco": want.TCO, "out-month": want.Monthly} {
-			found := regexp.MustCompile(`id="` + id + `">([^<]*)<`).FindStringSubmatch(string(out))
-			if found == nil {
-				t.Fatalf("no %s on the page", id)
-			}
-			got, err := strconv.ParseFloat(strings.NewReplacer("$", "", ",", "").Replace(found[1]), 64)
-			if err != nil || cents(got) != cents(v) {
-				t.Errorf("%s at %v: the page says %q, Move %v", id, m, found[1], v)
+		got := strings.Split(said[i], "|")
+		for j, v := range []float64{want.PerM, want.PerMIn, want.PerMOut, want.TCO, want.Monthly} {
+			g, err := strconv.ParseFloat(strings.NewReplacer("$", "", ",", "").Replace(got[j]), 64)
+			if err != nil || cents(g) != cents(v) {
+				t.Errorf("%+v: the page says %q for figure %d, Move %v", m, got[j], j, v)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // sideLabel names something that ends at height y of the right edge.
 type sideLabel struct {
-	x, y   vg.Length // where it ends; x 0: at the edge
+	x, y   vg.Length // where it ends; x 0: at the edge; x < 0: no leader, y only orders
 	text   string
 	colour color.NRGBA
 }
@@ -64,7 +64,7 @@ func (p *pen) side(c draw.Canvas, x vg.Length, labels []sideLabel, lo, hi, width
 		if l.x == 0 {
 			l.x = x
 		}
-		if d := y - l.y; d > 1 || d < -1 || l.x < x-4 {
+		if d := y - l.y; l.x >= 0 && (d > 1 || d < -1 || l.x < x-4) {
 			c.StrokeLines(stroke(faded(l.colour, 0x90), 0.4), []vg.Point{{X: l.x + 3, Y: l.y}, {X: max(l.x+3, x), Y: l.y}, {X: x + 8, Y: y}})
 		}
 		p.left(c, x+10, y, p.fit(l.text, width-10), darker(l.colour))

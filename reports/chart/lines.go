@@ -17,8 +17,9 @@ type Series struct {
 	Colour int
 	Dots   bool
 	Dashed bool
-	Step   bool // the value holds until the next point
-	Fill   bool // a light area down to zero
+	Step   bool   // the value holds until the next point
+	Fill   bool   // a light area down to zero
+	Tag    string // short name, written where the line leaves the picture at the top; its Name then follows the tag at the right
 }
 
 // Limit is a horizontal line, such as an SLA.
@@ -80,7 +81,7 @@ func (l Lines) Draw(p *pen, c draw.Canvas) {
 	x, y := l.ranges()
 	var names []string
 	for _, s := range l.Series {
-		names = append(names, s.Name)
+		names = append(names, s.label())
 	}
 	for _, h := range l.Limits {
 		names = append(names, h.Text)
@@ -111,6 +112,11 @@ func (l Lines) topMarks(c draw.Canvas, q *plot.Plot) []topMark {
 	for _, m := range l.Marks {
 		out = append(out, topMark{c.X(q.X.Norm(m.X)), m.Text, ink()})
 	}
+	for _, s := range l.Series {
+		if x, ok := s.leaves(q.Y.Max); ok && s.Tag != "" {
+			out = append(out, topMark{c.X(q.X.Norm(x)), s.Tag, darker(Colour(s.Colour))})
+		}
+	}
 	for _, r := range l.Regions {
 		from, to := math.Max(r.From, q.X.Min), math.Min(r.To, q.X.Max)
 		if from < to && r.Text != "" {
@@ -118,6 +124,28 @@ func (l Lines) topMarks(c draw.Canvas, q *plot.Plot) []topMark {
 		}
 	}
 	return out
+}
+
+// leaves tells at what x a series first rises above top.
+func (s Series) leaves(top float64) (x float64, ok bool) {
+	for i := range s.X {
+		if s.Y[i] > top*(1+1e-9) {
+			if i == 0 {
+				return s.X[0], true
+			}
+			t := (top - s.Y[i-1]) / (s.Y[i] - s.Y[i-1])
+			return s.X[i-1] + t*(s.X[i]-s.X[i-1]), true
+		}
+	}
+	return 0, false
+}
+
+// label is the name with its tag.
+func (s Series) label() string {
+	if s.Tag == "" {
+		return s.Name
+	}
+	return s.Tag + "  " + s.Name
 }
 
 type linesPlotter struct {
@@ -149,8 +177,11 @@ func (l *linesPlotter) Plot(c draw.Canvas, q *plot.Plot) {
 		c.StrokeLine2(stroke(ink(), 0.8, 1.5, 1.5), x, c.Min.Y, x, c.Max.Y)
 	}
 	for _, s := range l.Series {
-		if end, ok := l.series(c, q, s); ok && s.Name != "" {
-			labels = append(labels, sideLabel{end.X, end.Y, s.Name, Colour(s.Colour)})
+		end, ok := l.series(c, q, s)
+		if _, leaves := s.leaves(q.Y.Max); leaves && s.Tag != "" {
+			labels = append(labels, sideLabel{-1, c.Max.Y - lineGap*vg.Length(len(labels)), s.label(), Colour(s.Colour)})
+		} else if ok && s.Name != "" {
+			labels = append(labels, sideLabel{end.X, end.Y, s.label(), Colour(s.Colour)})
 		}
 	}
 	l.p.side(c, c.Max.X, labels, c.Min.Y, c.Max.Y, l.right)

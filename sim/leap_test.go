@@ -28,6 +28,8 @@ func drawScenario(t *rapid.T) scenario {
 		BlockTokens:    rapid.SampledFrom([]int{1, 4, 16}).Draw(t, "block"),
 		PrefixCaching:  flip("prefix"),
 		PriorityQueue:  flip("priority"),
+
+		AsyncScheduling: flip("async"),
 	}
 	e.MaxBatchedTokens = e.MaxSequences + draw("budget", 1, 300)
 	if flip("bounded") {

@@ -30,6 +30,7 @@ type oracleSequence struct {
 	blocks                      int64 // weight held
 	start, first                int64
 	preemptions                 int32
+	planned                     int64 // end of the step it came in; -1: the engine was idle
 	chunk                       int32 // of the step in progress
 }
 
@@ -72,7 +73,7 @@ func (o *oracle) run(requests []workload.Request) {
 	o.ended = map[int64]Record{}
 	for {
 		for len(requests) > 0 && requests[0].ArrivalNanoseconds <= o.now.ns {
-			o.arrive(requests[0])
+			o.arrive(requests[0], -1)
 			requests = requests[1:]
 		}
 		if len(o.running)+len(o.waiting) == 0 {
@@ -87,7 +88,7 @@ func (o *oracle) run(requests []workload.Request) {
 	}
 }
 
-func (o *oracle) arrive(q workload.Request) {
+func (o *oracle) arrive(q workload.Request, planned int64) {
 	reason := Accepted
 	total := int64(q.InputTokens) + int64(q.OutputTokens)
 	switch {
@@ -104,7 +105,7 @@ func (o *oracle) arrive(q workload.Request) {
 		o.ended[q.ID] = Record{Outcome: Rejected, Reason: reason, EndNanos: q.ArrivalNanoseconds}
 		return
 	}
-	o.queue(&oracleSequence{Request: q, target: q.InputTokens, start: -1, first: -1}, false)
+	o.queue(&oracleSequence{Request: q, target: q.InputTokens, start: -1, first: -1, planned: planned}, false)
 }
 
 func (o *oracle) queue(s *oracleSequence, front bool) {
@@ -172,11 +173,15 @@ func (o *oracle) schedule() {
 	for _, s := range o.running {
 		budget -= int(s.chunk)
 	}
+	busy := len(o.running) > 0
 	if len(o.running) == 0 {
 		o.forming = min(len(o.waiting), o.e.MaxSequences)
 	}
 	for budget > 0 && len(o.running) < o.e.MaxSequences && len(o.waiting) > 0 && (o.e.Policy != Static || o.forming > 0) {
 		s := o.waiting[0]
+		if o.e.AsyncScheduling && busy && o.now.ns <= s.planned {
+			return
+		}
 		n := int(s.target)
 		if n > budget && !o.e.ChunkedPrefill {
 			o.forming = 0
@@ -269,7 +274,7 @@ func (o *oracle) step(requests *[]workload.Request) {
 	o.steps++
 	// Requests that came during the step see the queue as it was.
 	for len(*requests) > 0 && (*requests)[0].ArrivalNanoseconds <= o.now.ns {
-		o.arrive((*requests)[0])
+		o.arrive((*requests)[0], o.now.ns)
 		*requests = (*requests)[1:]
 	}
 	o.endStep()

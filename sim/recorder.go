@@ -314,6 +314,9 @@ func (s *slot) record(replica int32, outcome Outcome, t, overhead int64) Record 
 		Preemptions: s.preemptions, ArrivalNanos: s.arrival, StartNanos: s.start, FirstTokenNanos: s.firstToken, EndNanos: t + overhead}
 	if r.FirstTokenNanos >= 0 {
 		r.FirstTokenNanos += overhead
+		if outcome == Unfinished && r.FirstTokenNanos > r.EndNanos { // on its way when the run ended
+			r.FirstTokenNanos = -1
+		}
 	}
 	return r
 }

@@ -189,7 +189,9 @@ func (r *Replica) Submit(now int64, q *workload.Request) {
 	case prefil:
 		s.planned = r.plan.end.ns
 	case leap:
-		s.planned = r.boundaryAt(now)
+		if r.engine.AsyncScheduling {
+			s.planned = r.boundaryAt(now)
+		}
 		first := ahead == 0 || r.waiting.byPriority && r.waiting.peek() == i
 		if first && r.running < r.maxSequences && r.policy.open(r) {
 			r.cut(r.firstChance(now, s))

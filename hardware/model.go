@@ -13,6 +13,7 @@ type stepModel struct {
 	power      powerModel
 	host       HostOverhead
 	layers     float64
+	eager      float64 // least seconds of a step outside CUDA graphs
 	microBatch float64 // pipeline stages, each with a share of the batch in flight
 	chips      float64
 	decode     []DecodeWork // by sequences
@@ -27,6 +28,10 @@ func NewStepModel(d Deployment) (StepModel, error) {
 	m := &stepModel{
 		walker: newWalker(d), power: newPowerModel(d.Chip, d.PowerLimitWatts), host: d.Engine.Host,
 		layers: float64(d.Model.Layers), microBatch: float64(s.Pipeline), chips: float64(s.Chips()),
+	}
+	m.eager = d.Engine.Host.EagerLayerSeconds.Value * m.layers
+	if d.Model.MLA.KVRank > 0 || d.Model.Linear.Layers > 0 {
+		m.eager *= 1.5
 	}
 	m.decode = make([]DecodeWork, d.Engine.Scheduler.MaxSequences+1)
 	for n := range m.decode {
@@ -60,7 +65,9 @@ func (m *stepModel) Step(b Batch) Work {
 	base, perKV, perWindow := m.decodeContext(l.decode, l.verified)
 	kernels = kernels.plus(base).plus(perKV.times(l.decodeKV)).plus(perWindow.times(l.decodeKVWindow))
 	// outside CUDA graphs the host launches every kernel: a layer takes at least that long
-	kernels.seconds = math.Max(kernels.seconds, m.host.EagerLayerSeconds.Value*m.layers)
+	if l.tokens() > float64(m.host.GraphTokens) {
+		kernels.seconds = math.Max(kernels.seconds, m.eager)
+	}
 	overhead := m.overhead(l.decode+l.prefillSequences, l.prefill, l.prefillSequences)
 	w := m.work(kernels, overhead, m.power.stretch(kernels, kernels.seconds+overhead))
 	return m.waitUntil(w, m.host.FrontendTokenSeconds.Value*float64(b.DecodeSequences+b.PrefillSequences))

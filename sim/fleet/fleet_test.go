@@ -97,3 +97,31 @@ func benchmarkFleet(b *testing.B, n int, routing Routing) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
+
+// TestLittle: at every routing rule, requests in the system, those held at the router included, are their times in it; and nobody is lost.
+func TestLittle(t *testing.T) {
+	cfg := sim.Config{Engine: vllm(), Steps: llama8B(), Options: sim.Options{KeepRequests: true, WarmupShare: -1}}
+	cfg.Engine.MaxSequences = 8
+	for _, routing := range everyRouting {
+		r, err := Run(context.Background(), Config{Replica: cfg, Replicas: 4, Routing: routing}, newTraffic(40, 1000, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		area, last := 0.0, int64(0)
+		perReplica := map[int32]int{}
+		for _, q := range r.Records {
+			area += float64(q.EndNanos-q.ArrivalNanos) * 1e-9
+			perReplica[q.Replica]++
+			last = max(last, q.EndNanos)
+		}
+		if got := (r.MeanRunning + r.MeanWaiting) * r.Seconds; math.Abs(got-area) > 1e-9*area {
+			t.Errorf("%s: %g request seconds in the system, their times add up to %g", routing, got, area)
+		}
+		if len(r.Records) != 1000 || r.Finished != 1000 || len(perReplica) != 4 {
+			t.Errorf("%s: %d records, %d finished, spread %v", routing, len(r.Records), r.Finished, perReplica)
+		}
+		if r.BusySeconds > 4*float64(last)*1e-9 {
+			t.Errorf("%s: busy %g s in %g s", routing, r.BusySeconds, float64(last)*1e-9)
+		}
+	}
+}

@@ -186,9 +186,9 @@ func (l *linesPlotter) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 	l.p.side(c, c.Max.X, labels, c.Min.Y, c.Max.Y, l.right)
 	marks := l.topMarks(c, q)
-	row, centre, n := l.p.rows(marks, c.Min.X, c.Max.X+l.right)
+	row, centre, _ := l.p.rows(marks, c.Min.X, c.Max.X+l.right)
 	for i, m := range marks {
-		l.p.write(c, centre[i], c.Max.Y+lineGap*(vg.Length(n-1-row[i])+0.6)+1, m.text, m.colour, text.XCenter)
+		l.p.write(c, centre[i], c.Max.Y+lineGap*(vg.Length(row[i])+0.6)+1, m.text, m.colour, text.XCenter)
 	}
 }
 

@@ -16,6 +16,7 @@ type Deployment struct {
 	Engine    EngineProfile
 	// PowerLimitWatts, when positive, caps each chip below its limit; steps then stretch, see powerModel.
 	PowerLimitWatts float64
+	factors         Factors // of a calibration, see Adjusted
 	// Speculative draft tokens verified a step are the simulator's; see Batch.Speculative.
 }
 

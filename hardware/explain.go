@@ -15,6 +15,9 @@ func Explain(d Deployment, b Batch) ([]Term, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t, ok := s.(twoBatches); ok {
+		s = t.StepModel
+	}
 	m, ok := s.(*stepModel)
 	if !ok {
 		return nil, err

@@ -16,6 +16,7 @@ type kernels struct {
 	streamScale float64
 	own         bool // curves of this very chip
 	use         KernelUse
+	factors     Factors
 	launch      float64 // share of the launch floors that shows
 }
 
@@ -29,8 +30,8 @@ const (
 // and Blackwell cards (LLMServingSim layer tables).
 const smallKernelSeconds = 2.2e-6
 
-func newKernels(c Chip, use KernelUse) kernels {
-	k := kernels{chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmul: defaultMatmul, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name, use: use, launch: 1}
+func newKernels(c Chip, use KernelUse, f Factors) kernels {
+	k := kernels{factors: f.Normal(), chip: c, bandwidth: c.Memory.BytesPerSecond.Value, stream: defaultStream, matmul: defaultMatmul, matmulScale: 1, streamScale: 1, own: c.Curves.Chip == c.Name, use: use, launch: 1}
 	if l := use.LaunchShare; l.Known() {
 		k.launch = l.Value
 	}
@@ -106,13 +107,13 @@ func (k kernels) gemm(m, n, kk float64, d llm.DType) piece {
 	} else if flops/k.chip.Peak.Rate(computeFormat(d)) > bytes/k.bandwidth {
 		efficiency = k.matmul
 	}
-	seconds := (floor*k.launch + k.ideal(flops, bytes, d)/efficiency) * k.use.factor("gemm", d, k.chip.Name)
+	seconds := (floor*k.launch + k.ideal(flops, bytes, d)/efficiency) * k.use.factor("gemm", d, k.chip.Name) * k.dense(flops, bytes, d)
 	return k.piece(k.bound(seconds, flops, bytes, d), flops, bytes, d)
 }
 
 // elementwise is a kernel that only moves bytes: norms, rotary embedding, activation functions.
 func (k kernels) elementwise(bytes float64) piece {
-	return piece{seconds: smallKernelSeconds*k.launch + bytes/(k.bandwidth*k.stream), bytes: bytes}
+	return piece{seconds: smallKernelSeconds*k.launch + max(k.factors.Bandwidth*bytes/(k.bandwidth*k.stream), bytes/k.bandwidth), bytes: bytes}
 }
 
 // experts is the routed experts of one layer on one rank.
@@ -122,7 +123,7 @@ func (k kernels) experts(w expertWork, d llm.DType) piece {
 	if ok {
 		efficiency, floor = c.at(w.rows, w.weightBytes), c.FloorSeconds
 	}
-	seconds := (floor*k.launch + k.ideal(w.flops, w.bytes, d)/efficiency) * k.use.factor("experts", d, k.chip.Name)
+	seconds := (floor*k.launch + k.ideal(w.flops, w.bytes, d)/efficiency) * k.use.factor("experts", d, k.chip.Name) * k.dense(w.flops, w.bytes, d)
 	return k.piece(k.bound(seconds, w.flops, w.bytes, d), w.flops, w.bytes, d)
 }
 
@@ -136,7 +137,7 @@ func (k kernels) prefillAttention(tokensASequence, flops, bytes float64, kv llm.
 	if ok {
 		efficiency, floor = c.at(max(tokensASequence, 1), flops), c.FloorSeconds
 	}
-	return k.piece(k.bound(floor*k.launch+k.ideal(flops, bytes, llm.BF16)/efficiency, flops, bytes, llm.BF16), flops, bytes, llm.BF16)
+	return k.piece(k.bound(k.factors.PrefillAttention*(floor*k.launch+k.ideal(flops, bytes, llm.BF16)/efficiency), flops, bytes, llm.BF16), flops, bytes, llm.BF16)
 }
 
 // decodeAttention is decode attention in one layer for n sequences: a floor, and seconds for each byte of cache read.
@@ -150,10 +151,10 @@ func (k kernels) decodeAttention(n float64, kv llm.DType) (floor, perByte float6
 		}
 	}
 	if curve == nil {
-		return 10e-6, 1 / (k.bandwidth * k.stream)
+		return 10e-6 * k.factors.DecodeAttention, max(k.factors.DecodeAttention/k.stream, 1) / k.bandwidth
 	}
 	floor, efficiency := curve.at(n)
-	return floor * k.launch, 1 / (k.bandwidth * min(efficiency*k.streamScale, 1))
+	return floor * k.launch * k.factors.DecodeAttention, 1 / (k.bandwidth * min(efficiency*k.streamScale/k.factors.DecodeAttention, 1))
 }
 
 // allReduce sums a message over the chips of a tensor-parallel group.
@@ -167,9 +168,9 @@ func (k kernels) allReduce(chips int, bytes float64) piece {
 		if k.overPCIe() && s > model {
 			s = model // tables over PCIe fall to 1 GB/s on eight cards, far slower than any serving run published on them
 		}
-		return piece{seconds: s}
+		return piece{seconds: s * k.factors.Collective}
 	}
-	return piece{seconds: model}
+	return piece{seconds: model * k.factors.Collective}
 }
 
 // allToAll exchanges a message of each chip over an expert-parallel group.
@@ -178,9 +179,9 @@ func (k kernels) allToAll(chips int, bytes float64) piece {
 		return piece{}
 	}
 	if s, ok := k.measured(k.chip.Curves.AllToAll, chips, bytes); ok {
-		return piece{seconds: s}
+		return piece{seconds: s * k.factors.Collective}
 	}
-	return piece{seconds: k.linkLatency(chips) + float64(chips-1)/float64(chips)*bytes/k.linkRate(chips)}
+	return piece{seconds: (k.linkLatency(chips) + float64(chips-1)/float64(chips)*bytes/k.linkRate(chips)) * k.factors.Collective}
 }
 
 // measured takes the chip's own curve of the degree, or of the nearest degree measured.

@@ -19,7 +19,7 @@ type walker struct {
 
 func newWalker(d Deployment) walker {
 	s := d.Split.Normal()
-	w := walker{kernels: newKernels(d.Chip, d.Engine.Kernels), model: d.Model, precision: d.Precision, tensor: float64(s.Tensor), data: float64(s.Data), expertRanks: float64(s.Expert)}
+	w := walker{kernels: newKernels(d.Chip, d.Engine.Kernels, d.factors), model: d.Model, precision: d.Precision, tensor: float64(s.Tensor), data: float64(s.Data), expertRanks: float64(s.Expert)}
 	w.kv = d.Model.KV(d.Precision.KV, s.Tensor)
 	w.heads = math.Ceil(float64(d.Model.Heads) / w.tensor)
 	return w
@@ -184,7 +184,7 @@ func (w walker) decodeContext(n, verified float64) (base, perKV, perWindow piece
 		base = base.plus(piece{seconds: bytes / (w.bandwidth * w.stream), bytes: bytes})
 	}
 	flops := w.model.DecodeFLOPsPerPair() / w.tensor * verified / n
-	one := w.piece(math.Max(w.kv.LayerBytes*perByte, flops/(0.6*w.chip.Peak.BF16.Value)), flops, w.kv.LayerBytes, llm.BF16)
+	one := w.piece(math.Max(w.kv.LayerBytes*perByte, max(w.factors.DecodeAttention/0.6, 1)*flops/w.chip.Peak.BF16.Value), flops, w.kv.LayerBytes, llm.BF16)
 	return base, one.times(full), one.times(window)
 }
 

@@ -170,6 +170,9 @@ func (d *Distribution) inverse(field string) (*quantile, error) {
 		if d.Mean > 0 && d.CV > 0 {
 			shape, scale = 1/(d.CV*d.CV), d.Mean*d.CV*d.CV
 		}
+		if shape > 1e12 {
+			return nil, fieldError(field, "gamma of CV %g is as good as fixed; use fixed, or a CV of at least 1e-6", 1/math.Sqrt(shape))
+		}
 		if shape == 0 || scale == 0 {
 			return nil, fieldError(field, "gamma needs mean and cv, or shape and scale")
 		}

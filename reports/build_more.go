@@ -84,11 +84,11 @@ func (b *builder) peak() []Block {
 			out = append(out, Text{Text: b.f("With one replica fewer the fleet does not pass: %s.", b.verdict(*c.Fleet.OneFewer))})
 		}
 	}
-	p, ok := b.peakPicture(c)
-	out = keep(out, p, ok)
-	p, ok = b.distributionPicture("ttft", func(f plan.Fleet) []plan.Quantile { return f.TTFTQuantiles })
+	p, ok := b.distributionPicture("ttft", func(f plan.Fleet) []plan.Quantile { return f.TTFTQuantiles })
 	out = keep(out, p, ok)
 	p, ok = b.distributionPicture("tpot", func(f plan.Fleet) []plan.Quantile { return f.TPOTQuantiles })
+	out = keep(out, p, ok)
+	p, ok = b.peakPicture(c)
 	return keep(out, p, ok)
 }
 

@@ -162,7 +162,11 @@ func gridHTML(s *strings.Builder, t Grid) {
 			fmt.Fprintf(s, `<td colspan="%d">%s</td>`, len(row), esc(row[0]))
 		} else {
 			for i, c := range row {
-				s.WriteString("<td" + right(i) + ">" + esc(c) + "</td>")
+				class := right(i)
+				if class != "" && len(c) < 24 { // a number keeps its unit
+					class = ` class="r n"`
+				}
+				s.WriteString("<td" + class + ">" + esc(c) + "</td>")
 			}
 		}
 		s.WriteString("</tr>")

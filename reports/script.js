@@ -47,7 +47,7 @@ function draw() {
   $("utilisation-now").textContent = (100 * v.utilisation).toFixed(1) + " %";
   const out = { "out-perm": [m.perM, 4], "out-in": [m.perMIn, 4], "out-out": [m.perMOut, 4], "out-tco": [m.tco, 2], "out-month": [m.monthly, 2] };
   for (const id in out) $(id).textContent = usd(out[id][0], out[id][1]);
-  const change = c.per_m > 0 ? 100 * (m.perM / c.per_m - 1) : 0;
+  const change = c.per_m > 0 ? Math.round(1000 * (m.perM / c.per_m - 1)) / 10 + 0 : 0;
   $("out-change").textContent = (change > 0 ? "+" : "") + change.toFixed(1) + " %";
 }
 function read(hash) {                        // #which=0&price=30000&tariff=0.1: a what-if to send on

@@ -71,6 +71,7 @@ func (b *workbook) makeStyles() {
 	b.styles = map[string]int{}
 	border := []excelize.Border{{Type: "bottom", Color: "BBBBBB", Style: 1}}
 	money, cents, number, percent, plain := `"$"#,##0.00`, `"$"#,##0.0000`, `#,##0.00`, `0.0%`, "General"
+	whole, fine := `#,##0`, `0.0000`
 	for _, s := range []struct {
 		name string
 		of   excelize.Style
@@ -82,6 +83,8 @@ func (b *workbook) makeStyles() {
 		{"money", excelize.Style{Border: border, CustomNumFmt: &money}},
 		{"price", excelize.Style{Border: border, CustomNumFmt: &cents}},
 		{"number", excelize.Style{Border: border, CustomNumFmt: &number}},
+		{"whole", excelize.Style{Border: border, CustomNumFmt: &whole}},
+		{"fine", excelize.Style{Border: border, CustomNumFmt: &fine}},
 		{"percent", excelize.Style{Border: border, CustomNumFmt: &percent}},
 		{"plain", excelize.Style{Border: border, CustomNumFmt: &plain}},
 		{"input", excelize.Style{Font: &excelize.Font{Color: "0000CC", Bold: true}, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"FFF8DC"}}, Border: border, CustomNumFmt: &plain}},

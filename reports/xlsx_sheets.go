@@ -44,8 +44,8 @@ func (b *workbook) costSheet(name string, c plan.Candidate) {
 		b.put(name, 2, row, "money", formula{text, m.USD})
 		b.put(name, 3, row, "money", m.USD)
 		b.put(name, 4, row, "text", b.name(m.Kind))
-		b.put(name, 5, row, "plain", m.PerPrice)
-		b.put(name, 6, row, "plain", m.PerEnergy)
+		b.put(name, 5, row, "number", m.PerPrice)
+		b.put(name, 6, row, "number", m.PerEnergy)
 	}
 	b.put(name, 1, last+1, "total", b.t("TCO"))
 	b.put(name, 2, last+1, "total", formula{fmt.Sprintf("SUM(B%d:B%d)", rowComponents, max(last, rowComponents)), k.TCO})
@@ -80,7 +80,7 @@ func (b *workbook) inputs(name string, k *plan.Cost) {
 	}
 	for i, p := range l.Points {
 		for j, v := range []float64{p.Utilisation, p.InputTokens, p.OutputTokens, p.ITKWh} {
-			b.put(name, columnPoints+j, top+i, map[bool]string{true: "percent", false: "number"}[j == 0], v)
+			b.put(name, columnPoints+j, top+i, map[bool]string{true: "percent", false: "whole"}[j == 0], v)
 		}
 	}
 	for _, q := range []struct {
@@ -94,7 +94,7 @@ func (b *workbook) inputs(name string, k *plan.Cost) {
 		{rowKWh, b.t("IT energy over the horizon, kWh"), "K", self.ITKWh},
 	} {
 		b.put(name, 1, q.row, "text", q.label)
-		b.put(name, 2, q.row, "number", formula{interpolate(q.col, top, end), q.v})
+		b.put(name, 2, q.row, "whole", formula{interpolate(q.col, top, end), q.v})
 	}
 	b.put(name, 1, rowBill, "text", b.t("energy bill: IT kWh × PUE × tariff"))
 	b.put(name, 2, rowBill, "money", formula{fmt.Sprintf("B%d*B%d*B%d", rowKWh, rowPUE, rowTariff), self.ITKWh * l.PUE * l.USDPerKWh})
@@ -239,7 +239,7 @@ func (b *workbook) capacitySheet() {
 			b.put(name, 4, row, "text", b.verdict(p))
 			if hasLatency(p) {
 				for i, v := range []float64{p.TTFT.P50, p.TTFT.P99, p.TPOT.P50, p.TPOT.P99, p.E2E.P99} {
-					b.put(name, 5+i, row, "plain", v)
+					b.put(name, 5+i, row, "fine", v)
 				}
 			}
 			b.put(name, 10, row, "percent", p.Utilisation)

@@ -37,14 +37,13 @@ type compiled struct {
 
 type compiledClass struct {
 	*Class
-	input, output  *quantile
-	copula         [][]float64 // cumulative probabilities of output bands by input band
-	rho            float64
-	prefix         *compiledPrefix
-	sessions       *compiledSessions
-	priority       int32
-	timeoutNanos   int64
-	inMean, outMax float64
+	input, output *quantile
+	copula        [][]float64 // cumulative probabilities of output bands by input band
+	rho           float64
+	prefix        *compiledPrefix
+	sessions      *compiledSessions
+	priority      int32
+	timeoutNanos  int64
 }
 
 // Validate checks every field and prepares the workload, so that Source is cheap afterwards. Call it again after a change;

@@ -48,16 +48,12 @@ type turn struct {
 
 // conversation is a session in progress. Slots are reused.
 type conversation struct {
-	id       int64
-	class    int32
-	system   uint64
-	systemN  int32
-	next     int // turn to send
-	context  int32
-	turns    []turn
-	blocks   []PrefixBlock // all turns sent so far, answers included
-	waiting  bool          // for an answer
-	lastUsed int64
+	id      int64
+	class   int32
+	next    int // turn to send
+	context int32
+	turns   []turn
+	blocks  []PrefixBlock // all turns sent so far, answers included
 }
 
 // sessionSource yields the turns of sessions, and single requests of classes that have none. Sessions start by the
@@ -196,7 +192,6 @@ func (s *sessionSource) open(class int32) int32 {
 	*v = conversation{id: s.sessions, class: class, turns: v.turns[:0], blocks: v.blocks[:0]}
 	v.turns = s.c.drawTurns(v.turns, int(class), s.turns, s.draw.inScale, s.draw.outScale)
 	if p := s.c.classes[class].prefix; p != nil && p.system > 0 {
-		v.systemN = p.system
 		system := uint64(pick(p.systems, p.prompts, s.turns.Open()))
 		v.blocks = append(v.blocks, PrefixBlock{key(keySystem, uint64(class), system), p.system})
 		v.context = p.system

@@ -100,7 +100,7 @@ type bins struct {
 	n                  int64
 	sum, squares, peak [3]float64
 	previous, lagged   float64 // count of the window before; sum of products of neighbours
-	first, last        float64
+	first              float64 // count of the first window
 	peakStart          int64
 }
 

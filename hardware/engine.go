@@ -51,7 +51,7 @@ type HostOverhead struct {
 	SequenceSeconds       fact.Fact `toml:"sequence_seconds"`        // each sequence in the step
 	TokenSeconds          fact.Fact `toml:"token_seconds"`           // each prompt token in the step
 	PrefillRequestSeconds fact.Fact `toml:"prefill_request_seconds"` // each sequence with a prefill chunk
-	EagerLayerSeconds     fact.Fact `toml:"eager_layer_seconds"`     // least time of a layer in a step outside CUDA graphs: launches bound by the host; half as much again for latent and linear attention, which have more kernels
+	EagerLayerSeconds     fact.Fact `toml:"eager_layer_seconds"`     // least time of a layer in a step outside CUDA graphs: launches bound by the host; of a dense layer, three times it with experts, half as much again with latent or linear attention
 	GraphTokens           int       `toml:"graph_tokens"`            // steps with prompt tokens run in graphs up to so many tokens
 	FrontendTokenSeconds  fact.Fact `toml:"frontend_token_seconds"`  // least seconds a step for each sequence: one process detokenises and sends every token beside the GPU
 	TTFTSeconds           fact.Fact `toml:"ttft_seconds"`            // outside the steps, before the first token: HTTP, tokenise, dispatch

@@ -30,6 +30,9 @@ func NewStepModel(d Deployment) (StepModel, error) {
 		layers: float64(d.Model.Layers), microBatch: float64(s.Pipeline), chips: float64(s.Chips()),
 	}
 	m.eager = d.Engine.Host.EagerLayerSeconds.Value * m.layers
+	if d.Model.MoE.Experts > 0 {
+		m.eager *= 3 // routing, permutation and grouped products: three times the launches of a dense layer
+	}
 	if d.Model.MLA.KVRank > 0 || d.Model.Linear.Layers > 0 {
 		m.eager *= 1.5
 	}
@@ -37,7 +40,7 @@ func NewStepModel(d Deployment) (StepModel, error) {
 	for n := range m.decode {
 		m.decode[n] = m.decodeWork(n, 1)
 	}
-	return m, nil
+	return d.factors.finish(m), nil
 }
 
 // IdleWatts is the draw of the replica's chips when no step runs.
@@ -97,8 +100,8 @@ func (m *stepModel) decodeWork(n int, speculative float64) DecodeWork {
 	share := 1 / (m.data * m.microBatch) // a cache token lies on one replica, in one microbatch
 	d := DecodeWork{
 		Base:     m.work(kernels, overhead, stretch),
-		PerKV:    m.work(perKV.times(share), 0, stretch),
-		PerKVWin: m.work(perWindow.times(share), 0, stretch),
+		PerKV:    m.work(perKV.times(share), 0, math.Max(stretch, m.power.stretch(perKV, perKV.seconds))),
+		PerKVWin: m.work(perWindow.times(share), 0, math.Max(stretch, m.power.stretch(perWindow, perWindow.seconds))),
 	}
 	attention := (d.PerKV.Seconds*representativeContext + d.PerKVWin.Seconds*window) * float64(n)
 	d.Base = m.waitUntil(d.Base, m.host.FrontendTokenSeconds.Value*float64(n)-attention)

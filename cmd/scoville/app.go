@@ -49,6 +49,10 @@ func commands() []*cli.Command {
 		compareCommand(),
 		modelsCommand(),
 		workloadCommand(),
+		validateCommand(),
+		benchCommand(),
+		importCommand(),
+		gateCommand(),
 		reportCommand(),
 		diffCommand(),
 	}

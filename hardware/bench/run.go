@@ -25,11 +25,13 @@ type Progress struct {
 
 // Runner runs plans against a server.
 type Runner struct {
-	Client   *Client
-	Budget   *Budget
-	Header   results.Run     // what is known of the server; copied into the result
-	Writer   *results.Writer // gets each record as it ends; nil: none
-	Progress func(Progress)  // called about twice a second; nil: none
+	Client *Client
+	Budget *Budget
+	Header results.Run     // what is known of the server; copied into the result
+	Writer *results.Writer // gets each record as it ends; nil: none
+	// BeforeSummary may add to the run what was measured beside it, as power; nil: nothing.
+	BeforeSummary func(*results.Run)
+	Progress      func(Progress) // called about twice a second; nil: none
 
 	mu      sync.Mutex // guards run and writing
 	run     *results.Run
@@ -80,6 +82,9 @@ func (r *Runner) Run(ctx context.Context, plan *Plan) (*results.Run, error) {
 	r.run.Summarise()
 	r.run.Client = r.honesty(watch)
 	r.remarks(plan)
+	if r.BeforeSummary != nil {
+		r.BeforeSummary(r.run)
+	}
 	if r.Writer != nil && err == nil && r.sinkErr == nil {
 		r.sinkErr = r.Writer.Finish(r.run)
 	}

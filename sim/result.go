@@ -19,7 +19,7 @@ func (c *Recorder) Finish(endNs int64, replicas ...*Replica) *Result {
 		c.inFlight(r, endNs)
 	}
 	if verdict == "" {
-		verdict = c.judge(w)
+		verdict = c.judge(w, false)
 	}
 	r := &Result{Verdict: verdict, BacklogSlope: c.slope, Arrived: t.arrived, Finished: t.finished, Rejected: t.rejected, TimedOut: t.timedOut,
 		Unfinished: unfinished, Preemptions: t.preemptions, Steps: t.steps, InputTokens: t.input, CachedInputTokens: t.cached,

@@ -18,7 +18,7 @@ type window struct {
 func (w window) seconds() float64 { return float64(w.endNs-w.startNs) * nanosecond }
 
 const (
-	leastServices  = 3    // a window shorter than so many of the longest request in service has not converged
+	leastServices  = 2    // a window shorter than so many of the longest request in service has not converged
 	warmupServices = 2    // warm-up covers so many of them, as far as they leave
 	warmupCap      = 0.25 // ... this share of the run at most
 	growthSigmas   = 3
@@ -50,6 +50,9 @@ func (c *Recorder) measured(endNs int64) (window, Verdict) {
 	}
 	w.startNs, w.endNs = int64(w.from)*segment, int64(w.to)*segment
 	if s := w.endNs - w.startNs; float64(s) < leastServices*float64(c.longest) {
+		if w.to-w.from >= fewSegments && c.judge(w, true) == Unstable { // service is long because it is overloaded
+			return w, Unstable
+		}
 		c.warn("the measured window of %.3g s is shorter than %d times the longest request in service (%.3g s): not a steady state",
 			float64(s)*nanosecond, leastServices, float64(c.longest)*nanosecond)
 		return w, NotConverged
@@ -73,7 +76,9 @@ func (c *Recorder) coarseVerdict(span int64) Verdict {
 // along the window is compared with what a queue at exactly its capacity gathers by chance in n arrivals, sqrt((I+1) n), where I is
 // the index of dispersion of the arrivals as observed and services count as Poisson. Three times that is instability. Less, but a
 // clear trend that doubles the backlog, is a run that has not converged.
-func (c *Recorder) judge(w window) Verdict {
+//
+// In a window too short for a steady state the requests in service still grow in a sound system; there only those that wait count.
+func (c *Recorder) judge(w window, short bool) Verdict {
 	segments := c.segments[w.from:w.to]
 	group := (len(segments) + 15) / 16
 	var x, y []float64
@@ -87,7 +92,10 @@ func (c *Recorder) judge(w window) Verdict {
 	for k := 0; k+group <= len(segments); k += group {
 		area := 0.0
 		for _, s := range segments[k : k+group] {
-			area += s.waitingArea + s.runningArea
+			area += s.waitingArea
+			if !short {
+				area += s.runningArea
+			}
 		}
 		x = append(x, (float64(k)+float64(group)/2)*length)
 		y = append(y, area*nanosecond/(float64(group)*length))
@@ -102,7 +110,7 @@ func (c *Recorder) judge(w window) Verdict {
 	case growth > growthSigmas*math.Sqrt((dispersion+1)*n) && fit.P < trendP:
 		c.slope = fit.PerX
 		return Unstable
-	case fit.P < trendP && growth > stats.Mean(y[:len(y)/2]) && growth > 2:
+	case !short && fit.P < trendP && growth > stats.Mean(y[:len(y)/2]) && growth > 2:
 		c.warn("the backlog rose from %.3g to %.3g requests along the measured window: the run is too short", y[0], y[len(y)-1])
 		return NotConverged
 	}

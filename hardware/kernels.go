@@ -113,7 +113,7 @@ func (k kernels) gemm(m, n, kk float64, d llm.DType) piece {
 
 // elementwise is a kernel that only moves bytes: norms, rotary embedding, activation functions.
 func (k kernels) elementwise(bytes float64) piece {
-	return piece{seconds: smallKernelSeconds*k.launch + max(k.factors.Bandwidth*bytes/(k.bandwidth*k.stream), bytes/k.bandwidth), bytes: bytes}
+	return piece{seconds: smallKernelSeconds*k.launch*k.factors.Bandwidth + max(k.factors.Bandwidth*bytes/(k.bandwidth*k.stream), bytes/k.bandwidth), bytes: bytes}
 }
 
 // experts is the routed experts of one layer on one rank.

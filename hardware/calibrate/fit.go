@@ -1,0 +1,308 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+	"scoville/hardware"
+)
+
+// Options rule a fit.
+type Options struct {
+	Parameters []Parameter // to fit; nil: all of the deployment
+	Rounds     int         // of the search; 0: 15
+	// Progress is told after each round how many there may be and the loss; nil: none.
+	Progress func(round, most int, loss float64)
+}
+
+const (
+	defaultRounds = 15
+	nudge         = 0.02 // of u, for derivatives: well above the rounding of simulated clocks, well below a factor's spread
+	huber         = 2.0  // standard errors from which a residual counts linearly
+)
+
+// Fit is a calibration.
+type Fit struct {
+	Factors   hardware.Factors
+	Estimates []Estimate
+	Confusion []Pair // parameters the data can't tell apart
+	Residuals []Residual
+	Loss      float64
+	ChiSquare float64 // mean squared residual over its standard error
+	Rounds    int
+	Converged bool
+	Range     Range
+	Notes     []string
+
+	parameters []Parameter
+	u          []float64
+	covariance *mat.SymDense // of u
+	quantile   float64       // of Student's t at 97.5 %
+}
+
+// Residual is a measured figure beside what the fitted model predicts.
+type Residual struct {
+	Load      string
+	Metric    Metric
+	Measured  float64
+	Predicted float64
+	Sigma     float64 // standard error of the logarithm
+}
+
+// Error is the relative error, above zero where the prediction is too high.
+func (r Residual) Error() float64 { return r.Predicted/r.Measured - 1 }
+
+// Run fits the factors of a deployment to loads. An *Impossible error says that the records are faster than physics allows.
+func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*Fit, error) {
+	p := &problem{ctx: ctx, loads: loads, parameters: o.Parameters}
+	if p.parameters == nil {
+		p.parameters = Parameters(d)
+	}
+	for _, l := range loads {
+		p.rows += len(l.Targets)
+	}
+	if p.rows == 0 {
+		return nil, errors.New("no load holds a measured figure to fit")
+	}
+	if err := speedOfLight(ctx, loads); err != nil {
+		return nil, err
+	}
+	rounds := o.Rounds
+	if rounds == 0 {
+		rounds = defaultRounds
+	}
+	f, err := p.search(rounds, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range loads {
+		f.Range = f.Range.with(l.Range)
+	}
+	return f, f.assess(p)
+}
+
+// problem is the least squares at hand. It keeps the last point evaluated, since the optimiser asks for value, gradient and
+// Hessian one by one.
+type problem struct {
+	ctx        context.Context
+	loads      []Load
+	parameters []Parameter
+	rows       int
+
+	at        []float64
+	logErrors []float64 // log(predicted / measured), by load and target
+	jacobian  *mat.Dense
+	jacobAt   []float64
+	err       error
+	best      []float64
+	bestLoss  float64
+}
+
+// predictAll simulates every load at u.
+func (p *problem) predictAll(u []float64) ([]Figures, error) {
+	f := factorsAt(p.parameters, u)
+	out := make([]Figures, len(p.loads))
+	g, ctx := errgroup.WithContext(p.ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range p.loads {
+		g.Go(func() (err error) {
+			out[i], err = p.loads[i].Predict(ctx, f)
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+func (p *problem) errorsAt(u []float64) ([]float64, error) {
+	figures, err := p.predictAll(u)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, 0, p.rows)
+	for i, l := range p.loads {
+		for _, t := range l.Targets {
+			v, ok := figures[i][t.Metric]
+			if !ok || !(v > 0) {
+				return nil, fmt.Errorf("%s: the simulation yields no %s", l.Name, t.Metric)
+			}
+			out = append(out, math.Log(v/t.Value))
+		}
+	}
+	return out, nil
+}
+
+// look evaluates u unless it was the last point.
+func (p *problem) look(u []float64) []float64 {
+	if !slices.Equal(p.at, u) {
+		r, err := p.errorsAt(u)
+		if err != nil {
+			if p.err == nil {
+				p.err = err
+			}
+			return nil
+		}
+		p.at, p.logErrors = slices.Clone(u), r
+	}
+	return p.logErrors
+}
+
+// each visits every target with its place.
+func (p *problem) each(visit func(row int, t *Target)) {
+	row := 0
+	for i := range p.loads {
+		for j := range p.loads[i].Targets {
+			visit(row, &p.loads[i].Targets[j])
+			row++
+		}
+	}
+}
+
+// loss is the objective of the package comment.
+func (p *problem) loss(u []float64) float64 {
+	r := p.look(u)
+	if r == nil {
+		return math.Inf(1)
+	}
+	sum := 0.0
+	p.each(func(row int, t *Target) { sum += rho(r[row] / t.Sigma) })
+	for k := range p.parameters {
+		z := u[k] / p.parameters[k].Spread
+		sum += z * z / 2
+	}
+	if p.best == nil || sum < p.bestLoss {
+		p.best, p.bestLoss = slices.Clone(u), sum
+	}
+	return sum
+}
+
+// rho is Huber's loss.
+func rho(z float64) float64 {
+	if a := math.Abs(z); a > huber {
+		return huber * (a - huber/2)
+	}
+	return z * z / 2
+}
+
+// weight is Huber's weight: rho'(z)/z.
+func weight(z float64) float64 {
+	if a := math.Abs(z); a > huber {
+		return huber / a
+	}
+	return 1
+}
+
+// derivatives of the logarithmic errors by central differences; every column is two simulations of all loads.
+func (p *problem) derivatives(u []float64) *mat.Dense {
+	if p.jacobian != nil && slices.Equal(p.jacobAt, u) {
+		return p.jacobian
+	}
+	j := mat.NewDense(p.rows, len(u), nil)
+	for k := range u {
+		var side [2][]float64
+		for s, h := range []float64{nudge, -nudge} {
+			v := slices.Clone(u)
+			v[k] += h
+			r, err := p.errorsAt(v)
+			if err != nil {
+				if p.err == nil {
+					p.err = err
+				}
+				return j
+			}
+			side[s] = r
+		}
+		for i := range side[0] {
+			j.Set(i, k, (side[0][i]-side[1][i])/(2*nudge))
+		}
+	}
+	p.jacobian, p.jacobAt = j, slices.Clone(u)
+	return j
+}
+
+func (p *problem) gradient(grad, u []float64) {
+	r, j := p.look(u), p.derivatives(u)
+	for k := range grad {
+		grad[k] = u[k] / (p.parameters[k].Spread * p.parameters[k].Spread)
+	}
+	if r == nil {
+		return
+	}
+	p.each(func(row int, t *Target) {
+		z := r[row] / t.Sigma
+		for k := range grad {
+			grad[k] += j.At(row, k) / t.Sigma * weight(z) * z
+		}
+	})
+}
+
+// information is the Gauss-Newton Hessian: the data's part, and the prior's on top if asked.
+func (p *problem) information(u []float64, prior bool) *mat.SymDense {
+	r, j := p.look(u), p.derivatives(u)
+	n := len(u)
+	h := mat.NewSymDense(n, nil)
+	if r != nil {
+		p.each(func(row int, t *Target) {
+			w := weight(r[row]/t.Sigma) / (t.Sigma * t.Sigma)
+			for a := range n {
+				for b := a; b < n; b++ {
+					h.SetSym(a, b, h.At(a, b)+w*j.At(row, a)*j.At(row, b))
+				}
+			}
+		})
+	}
+	if prior {
+		for k := range n {
+			s := p.parameters[k].Spread
+			h.SetSym(k, k, h.At(k, k)+1/(s*s))
+		}
+	}
+	return h
+}
+
+// search minimises with Newton's method on the Gauss-Newton Hessian, from the prior.
+func (p *problem) search(rounds int, progress func(round, most int, loss float64)) (*Fit, error) {
+	round := 0
+	problem := optimize.Problem{
+		Func: p.loss,
+		Grad: func(grad, x []float64) {
+			p.gradient(grad, x)
+			round++
+			if progress != nil {
+				progress(round, rounds, p.bestLoss)
+			}
+		},
+		Hess: func(h *mat.SymDense, x []float64) { h.CopySym(p.information(x, true)) },
+		Status: func() (optimize.Status, error) {
+			if p.err != nil {
+				return optimize.Failure, p.err
+			}
+			return optimize.NotTerminated, p.ctx.Err()
+		},
+	}
+	settings := &optimize.Settings{MajorIterations: rounds, GradientThreshold: 1e-3, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Relative: 1e-4, Iterations: 2}}
+	start := make([]float64, len(p.parameters))
+	result, err := optimize.Minimize(problem, start, settings, &optimize.Newton{Linesearcher: &optimize.Backtracking{}})
+	if p.err != nil {
+		return nil, p.err
+	}
+	if p.ctx.Err() != nil {
+		return nil, p.ctx.Err()
+	}
+	if p.best == nil {
+		return nil, fmt.Errorf("the search did not start: %w", err)
+	}
+	f := &Fit{parameters: p.parameters, u: p.best, Factors: factorsAt(p.parameters, p.best), Loss: p.bestLoss, Rounds: round}
+	// A line search that finds nothing better has arrived as far as a simulation, whose events come in whole steps, is smooth.
+	f.Converged = err == nil && result.Status != optimize.IterationLimit || errors.Is(err, optimize.ErrLinesearcherFailure) || errors.Is(err, optimize.ErrNoProgress)
+	if !f.Converged {
+		f.Notes = append(f.Notes, fmt.Sprintf("the search stopped after %d rounds without having converged", round))
+	}
+	return f, nil
+}

@@ -110,38 +110,31 @@ func printRuns(w io.Writer, f string, runs []*results.Run, stages bool) error {
 	if f == "json" {
 		return printJSON(w, runs)
 	}
-	var rows [][]string
+	var shown []*results.Run
 	for _, r := range runs {
-		rows = append(rows, runRow(r, runName(r)))
-		if stages && len(r.Stages) > 1 {
-			for i := range r.Stages {
-				rows = append(rows, runRow(r.StageRun(i), "  "+r.Stages[i].Name))
+		shown = append(shown, r)
+		if !stages || len(r.Stages) < 2 {
+			continue
+		}
+		for i := range r.Stages {
+			if r.Stages[i].Kind != results.KindWarmup {
+				shown = append(shown, r.StageRun(i))
 			}
 		}
 	}
-	header := []string{"run", "ok", "failed", "in", "out", "req/s", "out tok/s"}
-	for _, m := range []string{"TTFT", "TPOT", "ITL", "E2E"} {
-		header = append(header, m+" p50 ms", "p90", "p95", "p99")
-	}
 	if f == "csv" {
-		c := csv.NewWriter(w)
-		if err := c.Write(header); err != nil {
-			return err
+		return printRunsCSV(w, shown)
+	}
+	t := newTable(w, "run", "ok", "failed", "in", "out", "req/s", "out tok/s")
+	l := newTable(w, "run", "ms", "mean", "p50", "p90", "p95", "p99")
+	for _, r := range shown {
+		t.AppendRow(tableRow(append([]string{runName(r)}, runFigures(r)...)))
+		for i, cells := range latencyRows(r) {
+			l.AppendRow(tableRow(append([]string{runName(r), metricNames[i]}, cells...)))
 		}
-		if err := c.WriteAll(rows); err != nil {
-			return err
-		}
-		return c.Error()
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(tableRow(header))
-	for _, r := range rows {
-		t.AppendRow(tableRow(r))
-	}
-	if _, err := fmt.Fprintln(w, t.Render()); err != nil {
-		return err
-	}
+	t.Render()
+	l.Render()
 	for _, r := range runs {
 		if err := printRemarks(w, r); err != nil {
 			return err
@@ -163,23 +156,54 @@ func runName(r *results.Run) string {
 	return strings.TrimSpace(r.Tool + " " + orElse(r.Label, r.Model))
 }
 
-func runRow(r *results.Run, name string) []string {
-	row := []string{name, strconv.Itoa(r.Completed), strconv.Itoa(r.Failed), significant(r.MeanInputTokens, 1), significant(r.MeanOutputTokens, 1), significant(r.RequestsPerSecond, 1), significant(r.OutputTokensPerSecond, 1)}
-	l := &r.Latency
-	for _, d := range []*results.Distribution{l.TTFT, l.TPOT, l.ITL, l.E2E} {
-		for i, p := range []float64{0.5, 0.9, 0.95, 0.99} {
-			x, ok := d.At(p)
-			cell := "-"
-			switch {
-			case ok:
-				cell = significant(x, 1e3)
-			case i == 0 && d.Known(): // no median in the file: say the mean, and that it is one
-				cell = "mean " + significant(d.Mean, 1e3)
-			}
-			row = append(row, cell)
+// metricNames are the rows of latencyRows.
+var metricNames = [...]string{"TTFT", "TPOT", "ITL", "E2E"}
+
+func printRunsCSV(w io.Writer, runs []*results.Run) error {
+	header := []string{"run", "ok", "failed", "input_tokens_mean", "output_tokens_mean", "requests_per_second", "output_tokens_per_second"}
+	for _, m := range metricNames {
+		for _, q := range []string{"mean", "p50", "p90", "p95", "p99"} {
+			header = append(header, strings.ToLower(m)+"_"+q+"_ms")
 		}
 	}
-	return row
+	c := csv.NewWriter(w)
+	if err := c.Write(header); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		row := append([]string{runName(r)}, runFigures(r)...)
+		for _, cells := range latencyRows(r) {
+			row = append(row, cells...)
+		}
+		if err := c.Write(row); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func runFigures(r *results.Run) []string {
+	return []string{strconv.Itoa(r.Completed), strconv.Itoa(r.Failed), significant(r.MeanInputTokens, 1), significant(r.MeanOutputTokens, 1), significant(r.RequestsPerSecond, 1), significant(r.OutputTokensPerSecond, 1)}
+}
+
+func latencyRows(r *results.Run) [4][]string {
+	var rows [4][]string
+	for i, d := range []*results.Distribution{r.Latency.TTFT, r.Latency.TPOT, r.Latency.ITL, r.Latency.E2E} {
+		mean := "-"
+		if d.Known() {
+			mean = significant(d.Mean, 1e3)
+		}
+		rows[i] = []string{mean}
+		for _, p := range []float64{0.5, 0.9, 0.95, 0.99} {
+			cell := "-"
+			if x, ok := d.At(p); ok {
+				cell = significant(x, 1e3)
+			}
+			rows[i] = append(rows[i], cell)
+		}
+	}
+	return rows
 }
 
 // significant prints four significant digits; "-" where the figure is unknown.

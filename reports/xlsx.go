@@ -77,8 +77,8 @@ func (b *workbook) makeStyles() {
 		of   excelize.Style
 	}{
 		{"title", excelize.Style{Font: &excelize.Font{Bold: true, Size: 16}}},
-		{"head", excelize.Style{Font: &excelize.Font{Bold: true}, Border: []excelize.Border{{Type: "bottom", Color: "333333", Style: 2}}, Alignment: &excelize.Alignment{WrapText: true, Vertical: "bottom"}}},
-		{"text", excelize.Style{Border: border, Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}}},
+		{"head", excelize.Style{Font: &excelize.Font{Bold: true}, Border: []excelize.Border{{Type: "bottom", Color: "333333", Style: 2}}, Alignment: &excelize.Alignment{WrapText: true, Vertical: "bottom", Horizontal: "left", Indent: 1}}},
+		{"text", excelize.Style{Border: border, Alignment: &excelize.Alignment{WrapText: true, Vertical: "top", Horizontal: "left", Indent: 1}}},
 		{"wrap", excelize.Style{Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}}},
 		{"money", excelize.Style{Border: border, CustomNumFmt: &money}},
 		{"price", excelize.Style{Border: border, CustomNumFmt: &cents}},

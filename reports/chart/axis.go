@@ -26,13 +26,8 @@ func (a Axis) span(lo, hi float64) Axis {
 	if math.IsNaN(lo) || math.IsInf(lo, 0) || math.IsNaN(hi) || math.IsInf(hi, 0) || lo > hi {
 		lo, hi = 0, 1
 	}
+	a.Log = a.Log && lo > 0 // zero has no place on a logarithmic axis
 	if a.Log {
-		if lo <= 0 {
-			lo = hi / 1000
-		}
-		if hi <= 0 {
-			lo, hi = 0.1, 1
-		}
 		a.Min, a.Max = lo/1.15, hi*1.15
 		return a
 	}
@@ -116,7 +111,7 @@ func (a Axis) format(v, step float64) string {
 // Plain writes v with the decimals that step needs and thousands separators.
 func Plain(v, step float64) string {
 	decimals := 0
-	for s := step; decimals < 9 && math.Abs(s-math.Round(s)) > 1e-6*s; s *= 10 {
+	for s := step; decimals < 15 && math.Abs(s-math.Round(s)) > 1e-6*s; s *= 10 {
 		decimals++
 	}
 	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)

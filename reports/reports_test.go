@@ -339,6 +339,9 @@ func TestPageNeedsNothing(t *testing.T) {
 
 // TestPageComputes moves the sliders in a browser and compares with Move.
 func TestPageComputes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starting Chromium takes seconds")
+	}
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -19,6 +19,9 @@ import (
 // recalculate lets LibreOffice compute workbooks and returns the cells of sheets as text.
 func recalculate(t *testing.T, books [][]byte) func(book int, sheet string) [][]string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starting LibreOffice takes seconds")
+	}
 	office, err := exec.LookPath("soffice")
 	if err != nil {
 		t.Skip("soffice is absent: the workbook can't be recalculated")

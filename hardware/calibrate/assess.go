@@ -12,23 +12,24 @@ import (
 
 // Estimate is a fitted factor with its 95 % interval.
 type Estimate struct {
-	Name    string
-	Unit    string
-	Meaning string
-	Value   float64
-	Low     float64
-	High    float64
-	Prior   float64
+	Name    string  `toml:"name" json:"name"`
+	Unit    string  `toml:"unit" json:"unit"`
+	Meaning string  `toml:"meaning" json:"meaning"`
+	Value   float64 `toml:"value" json:"value"`
+	Low     float64 `toml:"low" json:"low"`
+	High    float64 `toml:"high" json:"high"`
+	Prior   float64 `toml:"prior" json:"prior"`
 	// Informed is false where the records say little beyond the prior: the posterior spread is above 80 % of the prior's.
-	Informed bool
+	Informed bool `toml:"informed" json:"informed"`
 	// AtBound is true where the fit was held by its bounds.
-	AtBound bool
+	AtBound bool `toml:"at_bound" json:"at_bound"`
 }
 
 // Pair is two parameters that the data can't tell apart.
 type Pair struct {
-	A, B        string
-	Correlation float64
+	A           string  `toml:"a" json:"a"`
+	B           string  `toml:"b" json:"b"`
+	Correlation float64 `toml:"correlation" json:"correlation"`
 }
 
 const (
@@ -39,7 +40,6 @@ const (
 
 // assess fills what a fit says of itself.
 func (f *Fit) assess(p *problem) error {
-	data := p.information(f.u, false)
 	posterior := p.information(f.u, true)
 	if p.err != nil {
 		return p.err
@@ -53,13 +53,7 @@ func (f *Fit) assess(p *problem) error {
 	if err := chol.InverseTo(f.covariance); err != nil {
 		return fmt.Errorf("the curvature at the optimum is singular: %w", err)
 	}
-	// Degrees of freedom: what the data decide of the parameters is the trace of covariance x data's information.
-	used := 0.0
-	for i := range n {
-		for j := range n {
-			used += f.covariance.At(i, j) * data.At(j, i)
-		}
-	}
+	used := p.used(f.u)
 	freedom := math.Max(1, float64(p.rows)-used)
 	square := f.residuals(p)
 	f.ChiSquare = square / float64(p.rows)
@@ -80,9 +74,9 @@ func (f *Fit) residuals(p *problem) float64 {
 	row, sum := 0, 0.0
 	for _, l := range p.loads {
 		for _, t := range l.Targets {
-			z := r[row] / t.Sigma
+			z := r[row] / p.sigma(&t)
 			sum += weight(z) * z * z
-			f.Residuals = append(f.Residuals, Residual{l.Name, t.Metric, t.Value, t.Value * math.Exp(r[row]), t.Sigma})
+			f.Residuals = append(f.Residuals, Residual{l.Name, t.Metric, t.Value, t.Value * math.Exp(r[row]), p.sigma(&t)})
 			row++
 		}
 	}

@@ -26,20 +26,28 @@ const (
 	defaultRounds = 15
 	nudge         = 0.02 // of u, for derivatives: well above the rounding of simulated clocks, well below a factor's spread
 	huber         = 2.0  // standard errors from which a residual counts linearly
+
+	// The step model itself is granted an error on every figure: without it, a figure measured on many requests would count as exact
+	// and bend the physics to its last digit. The first search grants mostModelError; where its residuals turn out smaller, and
+	// there are more figures than the parameters use up, a second search grants what was seen.
+	mostModelError  = 0.02
+	leastModelError = 0.002
+	enoughFreedom   = 5
 )
 
 // Fit is a calibration.
 type Fit struct {
-	Factors   hardware.Factors
-	Estimates []Estimate
-	Confusion []Pair // parameters the data can't tell apart
-	Residuals []Residual
-	Loss      float64
-	ChiSquare float64 // mean squared residual over its standard error
-	Rounds    int
-	Converged bool
-	Range     Range
-	Notes     []string
+	Factors    hardware.Factors
+	Estimates  []Estimate
+	Confusion  []Pair // parameters the data can't tell apart
+	Residuals  []Residual
+	Loss       float64
+	ModelError float64 // of the logarithm, granted to the step model
+	ChiSquare  float64 // mean squared residual over its standard error
+	Rounds     int
+	Converged  bool
+	Range      Range
+	Notes      []string
 
 	parameters []Parameter
 	u          []float64
@@ -49,11 +57,11 @@ type Fit struct {
 
 // Residual is a measured figure beside what the fitted model predicts.
 type Residual struct {
-	Load      string
-	Metric    Metric
-	Measured  float64
-	Predicted float64
-	Sigma     float64 // standard error of the logarithm
+	Load      string  `toml:"load" json:"load"`
+	Metric    Metric  `toml:"metric" json:"metric"`
+	Measured  float64 `toml:"measured" json:"measured"`
+	Predicted float64 `toml:"predicted" json:"predicted"`
+	Sigma     float64 `toml:"sigma,omitempty,omitzero" json:"sigma,omitempty"` // standard error of the logarithm, the model's own error included
 }
 
 // Error is the relative error, above zero where the prediction is too high.
@@ -61,7 +69,7 @@ func (r Residual) Error() float64 { return r.Predicted/r.Measured - 1 }
 
 // Run fits the factors of a deployment to loads. An *Impossible error says that the records are faster than physics allows.
 func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*Fit, error) {
-	p := &problem{ctx: ctx, loads: loads, parameters: o.Parameters}
+	p := &problem{ctx: ctx, loads: loads, parameters: o.Parameters, modelError: mostModelError}
 	if p.parameters == nil {
 		p.parameters = Parameters(d)
 	}
@@ -82,6 +90,11 @@ func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*
 	if err != nil {
 		return nil, err
 	}
+	if p.tighten(f.u) {
+		if f, err = p.search(rounds, o.Progress); err != nil {
+			return nil, err
+		}
+	}
 	for _, l := range loads {
 		f.Range = f.Range.with(l.Range)
 	}
@@ -95,12 +108,14 @@ type problem struct {
 	loads      []Load
 	parameters []Parameter
 	rows       int
+	modelError float64
 
 	at        []float64
 	logErrors []float64 // log(predicted / measured), by load and target
 	jacobian  *mat.Dense
 	jacobAt   []float64
 	err       error
+	start     []float64
 	best      []float64
 	bestLoss  float64
 }
@@ -153,6 +168,42 @@ func (p *problem) look(u []float64) []float64 {
 	return p.logErrors
 }
 
+// sigma is the standard error of a target's logarithm.
+func (p *problem) sigma(t *Target) float64 { return math.Hypot(t.Noise, p.modelError) }
+
+// tighten grants the model the error that it showed at u, and reports whether that is a good deal less than before.
+func (p *problem) tighten(u []float64) bool {
+	freedom := float64(p.rows) - p.used(u)
+	if freedom < enoughFreedom {
+		return false
+	}
+	r, sum := p.look(u), 0.0
+	p.each(func(row int, t *Target) {
+		z := math.Max(-huber, math.Min(huber, r[row]/p.sigma(t)))
+		sum += z * z * p.modelError * p.modelError
+	})
+	seen := math.Max(leastModelError, math.Sqrt(sum/freedom))
+	if seen > 0.7*p.modelError {
+		return false
+	}
+	p.modelError, p.best, p.start = seen, nil, u
+	return true
+}
+
+// used is how many parameters the data decide at u: the trace of posterior covariance x data's information.
+func (p *problem) used(u []float64) float64 {
+	data, posterior := p.information(u, false), p.information(u, true)
+	var chol mat.Cholesky
+	if !chol.Factorize(posterior) {
+		return float64(len(u))
+	}
+	var x mat.Dense
+	if err := chol.SolveTo(&x, data); err != nil {
+		return float64(len(u))
+	}
+	return mat.Trace(&x)
+}
+
 // each visits every target with its place.
 func (p *problem) each(visit func(row int, t *Target)) {
 	row := 0
@@ -171,7 +222,7 @@ func (p *problem) loss(u []float64) float64 {
 		return math.Inf(1)
 	}
 	sum := 0.0
-	p.each(func(row int, t *Target) { sum += rho(r[row] / t.Sigma) })
+	p.each(func(row int, t *Target) { sum += rho(r[row] / p.sigma(t)) })
 	for k := range p.parameters {
 		z := u[k] / p.parameters[k].Spread
 		sum += z * z / 2
@@ -235,9 +286,9 @@ func (p *problem) gradient(grad, u []float64) {
 		return
 	}
 	p.each(func(row int, t *Target) {
-		z := r[row] / t.Sigma
+		z := r[row] / p.sigma(t)
 		for k := range grad {
-			grad[k] += j.At(row, k) / t.Sigma * weight(z) * z
+			grad[k] += j.At(row, k) / p.sigma(t) * weight(z) * z
 		}
 	})
 }
@@ -249,7 +300,7 @@ func (p *problem) information(u []float64, prior bool) *mat.SymDense {
 	h := mat.NewSymDense(n, nil)
 	if r != nil {
 		p.each(func(row int, t *Target) {
-			w := weight(r[row]/t.Sigma) / (t.Sigma * t.Sigma)
+			w := weight(r[row]/p.sigma(t)) / (p.sigma(t) * p.sigma(t))
 			for a := range n {
 				for b := a; b < n; b++ {
 					h.SetSym(a, b, h.At(a, b)+w*j.At(row, a)*j.At(row, b))
@@ -287,8 +338,10 @@ func (p *problem) search(rounds int, progress func(round, most int, loss float64
 		},
 	}
 	settings := &optimize.Settings{MajorIterations: rounds, GradientThreshold: 1e-3, Converger: &optimize.FunctionConverge{Absolute: 1e-3, Relative: 1e-4, Iterations: 2}}
-	start := make([]float64, len(p.parameters))
-	result, err := optimize.Minimize(problem, start, settings, &optimize.Newton{Linesearcher: &optimize.Backtracking{}})
+	if p.start == nil {
+		p.start = make([]float64, len(p.parameters))
+	}
+	result, err := optimize.Minimize(problem, p.start, settings, &optimize.Newton{Linesearcher: &optimize.Backtracking{}})
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -298,7 +351,7 @@ func (p *problem) search(rounds int, progress func(round, most int, loss float64
 	if p.best == nil {
 		return nil, fmt.Errorf("the search did not start: %w", err)
 	}
-	f := &Fit{parameters: p.parameters, u: p.best, Factors: factorsAt(p.parameters, p.best), Loss: p.bestLoss, Rounds: round}
+	f := &Fit{parameters: p.parameters, u: p.best, Factors: factorsAt(p.parameters, p.best), Loss: p.bestLoss, ModelError: p.modelError, Rounds: round}
 	// A line search that finds nothing better has arrived as far as a simulation, whose events come in whole steps, is smooth.
 	f.Converged = err == nil && result.Status != optimize.IterationLimit || errors.Is(err, optimize.ErrLinesearcherFailure) || errors.Is(err, optimize.ErrNoProgress)
 	if !f.Converged {

@@ -34,11 +34,11 @@ func Metrics() []Metric {
 // Figures are the metrics of one load; a metric that isn't known is missing.
 type Figures map[Metric]float64
 
-// Target is a measured figure to be met. Sigma is the standard error of its logarithm.
+// Target is a measured figure to be met. Noise is the standard error of its logarithm, the model's own error apart.
 type Target struct {
 	Metric Metric
 	Value  float64
-	Sigma  float64
+	Noise  float64
 }
 
 // Load is one load that was measured and can be simulated.
@@ -54,9 +54,11 @@ type Load struct {
 
 // Range is what a set of loads covers.
 type Range struct {
-	MinInputTokens, MaxInputTokens   int
-	MinOutputTokens, MaxOutputTokens int
-	MaxConcurrency                   int // requests in flight at once
+	MinInputTokens  int `toml:"min_input_tokens" json:"min_input_tokens"`
+	MaxInputTokens  int `toml:"max_input_tokens" json:"max_input_tokens"`
+	MinOutputTokens int `toml:"min_output_tokens" json:"min_output_tokens"`
+	MaxOutputTokens int `toml:"max_output_tokens" json:"max_output_tokens"`
+	MaxConcurrency  int `toml:"max_concurrency" json:"max_concurrency"` // requests in flight at once
 }
 
 // with is the range that covers both.

@@ -12,10 +12,6 @@ import (
 	"scoville/model/workload"
 )
 
-// modelFloor is the logarithmic error that the step model itself is granted on every figure: without it, a figure measured on many
-// requests would count as exact and bend the physics to its last digit.
-const modelFloor = 0.02
-
 // tooManyFailures is the share of failed requests from which a stage isn't used: those requests took time on the server that
 // nobody recorded.
 const tooManyFailures = 0.05
@@ -176,7 +172,7 @@ func targetsOf(samples []sample) []Target {
 	var out []Target
 	add := func(m Metric, v []float64, value float64) {
 		if len(v) > 0 && value > 0 {
-			out = append(out, Target{m, value, math.Hypot(relativeError(v), modelFloor)})
+			out = append(out, Target{m, value, relativeError(v)})
 		}
 	}
 	if len(ttft) > 0 {
@@ -251,7 +247,7 @@ func summaryLoad(run *results.Run, d *Deployment) (*Load, error) {
 			continue
 		}
 		l.Measured[m.metric] = m.d.Mean
-		l.Targets = append(l.Targets, Target{m.metric, m.d.Mean, math.Hypot(0.03, modelFloor)})
+		l.Targets = append(l.Targets, Target{m.metric, m.d.Mean, 0.03})
 	}
 	if len(l.Targets) == 0 {
 		return nil, fmt.Errorf("%s: holds neither requests nor mean TTFT or TPOT", run.File)

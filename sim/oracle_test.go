@@ -209,7 +209,6 @@ func (o *oracle) schedule() {
 }
 
 func (o *oracle) scheduleRunning() (preempted bool) {
-	budget := o.e.MaxBatchedTokens
 	for _, s := range o.running {
 		s.chunk = 0
 	}
@@ -217,7 +216,11 @@ func (o *oracle) scheduleRunning() (preempted bool) {
 		s := o.running[i]
 		n, tokens := int32(1), s.context()+1
 		if !s.decoding() {
-			n = min(s.target-s.computed, int32(budget))
+			budget := int32(o.e.MaxBatchedTokens) // what was given to those preempted since is free again
+			for _, other := range o.running {
+				budget -= other.chunk
+			}
+			n = min(s.target-s.computed, budget)
 			tokens = int64(s.computed + n)
 		}
 		before := len(o.running)
@@ -229,7 +232,6 @@ func (o *oracle) scheduleRunning() (preempted bool) {
 			i = slices.Index(o.running, s)
 		}
 		s.chunk = n
-		budget -= int(n)
 	}
 	return preempted
 }

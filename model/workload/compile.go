@@ -19,6 +19,7 @@ const (
 	defaultDocuments  = 1000
 	defaultChunk      = 512
 	maxPrompts        = 1 << 22 // distinct shared prompts
+	maxBlocks         = 1 << 16 // document chunks of a prompt
 )
 
 var processes = []string{"poisson", "deterministic", "gamma", "weibull", "on-off", "closed-loop"}
@@ -314,6 +315,9 @@ func compileClass(field string, c *Class) (compiledClass, error) {
 	if c.Prefix != nil {
 		if out.prefix, err = compilePrefix(field+"prefix.", c.Prefix); err != nil {
 			return out, err
+		}
+		if most := out.input.max / float64(out.prefix.chunk); out.prefix.reuse != nil && most > maxBlocks {
+			return out, fieldError(field+"prefix.chunk_tokens", "%d makes up to %.0f blocks a prompt; at most %d are allowed, so chunks of %.0f tokens", out.prefix.chunk, most, maxBlocks, math.Ceil(out.input.max/maxBlocks))
 		}
 	}
 	if c.Sessions != nil {

@@ -39,7 +39,9 @@ func (c *compiled) summarise(s Source) (*Summary, error) {
 	var in, outs []int32
 	var blocks []PrefixBlock
 	var sumIn, sumOut, cached float64
-	for s.Next(&r) {
+	const mostBlocks = 4_000_000 // long prompts in small blocks: fewer requests have to do
+	for total := 0; total < mostBlocks && s.Next(&r); {
+		total += len(r.Blocks)
 		in, outs = append(in, r.InputTokens), append(outs, r.OutputTokens)
 		sumIn += float64(r.InputTokens)
 		sumOut += float64(r.OutputTokens)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"scoville/model/workload"
 )
 
 // page writes a metrics page in the style of a server after so many requests, of which every fourth is long: 300 tokens
@@ -306,8 +308,19 @@ func FuzzReadPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if w, err := o.Workload("w"); err == nil && !(w.MeanInput() >= 1) {
-			t.Fatalf("mean input %g from %+v", w.MeanInput(), o)
+		w, err := o.Workload("w")
+		if err != nil {
+			return
+		}
+		src, err := w.Source(workload.SourceOptions{RequestsPerSecond: 1, MaxRequests: 5})
+		if err != nil {
+			return
+		}
+		var r workload.Request
+		for src.Next(&r) {
+			if r.InputTokens < 1 || r.OutputTokens < 1 {
+				t.Fatalf("%+v from %+v", r, o)
+			}
 		}
 	})
 }

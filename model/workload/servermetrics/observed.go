@@ -173,10 +173,20 @@ func (o *Observed) Workload(name string) (*workload.Workload, error) {
 		w.Note += " Only the means of the lengths are known, so all requests are given these."
 	}
 	if c := o.CachedShare; c != nil && *c > 0.01 {
-		w.Prefix = &workload.Prefix{Reuse: &workload.Distribution{Kind: "fixed", Value: math.Round(1000**c) / 1000}, DocumentChunks: 16}
+		w.Prefix = &workload.Prefix{Reuse: &workload.Distribution{Kind: "fixed", Value: math.Round(1000**c) / 1000}, DocumentChunks: chunk(w.Lengths.Input)}
 		w.Note += fmt.Sprintf(" The server's prefix cache gave %.1f %% of the input tokens: prompts are taken to share that much of themselves.", 100**c)
 	}
 	return w, w.Validate()
+}
+
+// chunk is the block of the engines, 16 tokens, or more where prompts can be so long that these would be too many.
+func chunk(d workload.Distribution) int {
+	const block, most = 16, 8192
+	longest := d.Value
+	if n := len(d.Values); n > 0 {
+		longest = d.Values[n-1]
+	}
+	return max(block, int(longest/most))
 }
 
 func lengths(d *Distribution, mean float64, what string) (workload.Distribution, error) {

@@ -21,17 +21,13 @@ func planCommand() *cli.Command {
 		Usage:     "answer a plan file: chips, dollars and a report",
 		ArgsUsage: "PLAN.toml",
 		Description: `Simulates each candidate deployment of the plan under its traffic, finds the load one replica holds within the SLA,
-sizes the fleet for the peak by simulating it, prices it, prints a ranked table and writes plan.json, plan.pdf and PNG charts.
+sizes the fleet for the peak by simulating it, prices it, prints a ranked table and writes plan.json, plan.pdf and PNG charts (more with --html, --xlsx, --svg, --csv).
 
    scoville plan examples/chat.toml
    scoville plan examples/chat.toml --set workload.peak_qps=80 --set sla.ttft_p99=1
    scoville plan examples/chat.toml --format json -o none > plan.json`,
-		Flags: []cli.Flag{
-			formatFlag(), seedFlag(), outFlag("out"), quietFlag(),
-			&cli.StringSliceFlag{Name: "set", Usage: "override a key of the plan: `KEY=VALUE`, candidates by number (candidate.0.chip=h200); repeatable"},
-			&cli.StringFlag{Name: "lang", Value: "en", Usage: "language of the report: en or zh"},
-			&cli.StringFlag{Name: "font", Usage: "TrueType `FILE` with the glyphs of the report's language"},
-		},
+		Flags: append(reportFlags(), formatFlag(), seedFlag(), outFlag("out"), quietFlag(),
+			&cli.StringSliceFlag{Name: "set", Usage: "override a key of the plan: `KEY=VALUE`, candidates by number (candidate.0.chip=h200); repeatable"}),
 		Action: runPlan,
 	}
 }
@@ -89,33 +85,21 @@ func printPlan(w io.Writer, r *plan.Result, form string) error {
 	return reports.Table(w, r)
 }
 
-// writePlan writes the files of a plan, each whole or not at all.
+// writePlan writes the files of a plan, each whole or not at all: the result, the report, the charts, and what flags ask for.
 func writePlan(c *cli.Context, dir string, r *plan.Result) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	o := reports.Options{Lang: c.String("lang"), Font: c.String("font")}
-	if err := atomicfile.Write(filepath.Join(dir, "plan.json"), func(w io.Writer) error { return reports.JSON(w, r) }); err != nil {
+	saved := filepath.Join(dir, "plan.json")
+	if err := atomicfile.Write(saved, func(w io.Writer) error { return reports.JSON(w, r) }); err != nil {
 		return err
 	}
-	var warnings []string
-	err := atomicfile.Write(filepath.Join(dir, "plan.pdf"), func(w io.Writer) (err error) {
-		warnings, err = reports.PDF(w, r, o)
-		return err
-	})
+	written, err := writeReports(c, r, "plan", "pdf", "png")
 	if err != nil {
 		return err
 	}
-	more, err := reports.PNGs(dir, r, o)
-	if err != nil {
-		return err
-	}
-	warnings = append(warnings, more...)
 	if !c.Bool("quiet") {
-		for _, w := range warnings {
-			fmt.Fprintf(c.App.ErrWriter, "scoville: %s\n", w)
-		}
-		fmt.Fprintf(c.App.ErrWriter, "wrote %s, %s and the charts as PNG in %s\n", filepath.Join(dir, "plan.json"), filepath.Join(dir, "plan.pdf"), dir)
+		fmt.Fprintf(c.App.ErrWriter, "wrote %s\n", strings.Join(append([]string{saved}, written...), ", "))
 	}
 	return nil
 }

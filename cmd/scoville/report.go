@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,7 +51,7 @@ func reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			written, err := writeReports(c, r)
+			written, err := writeReports(c, r, "report")
 			if err != nil {
 				return err
 			}
@@ -84,15 +85,15 @@ func reportOptions(c *cli.Context) reports.Options {
 
 // writeReports writes the files that the flags of reportFlags ask for into the folder of -o and returns their paths, a folder
 // for pictures. Warnings go to stderr.
-func writeReports(c *cli.Context, r *plan.Result) ([]string, error) {
+func writeReports(c *cli.Context, r *plan.Result, name string, always ...string) ([]string, error) {
 	dir, o := c.String("o"), reportOptions(c)
 	kinds := []struct {
 		flag, path string
 		write      func(path string) ([]string, error)
 	}{
-		{"pdf", "report.pdf", toFile(func(w io.Writer) ([]string, error) { return reports.PDF(w, r, o) })},
-		{"html", "report.html", toFile(func(w io.Writer) ([]string, error) { return reports.HTML(w, r, o) })},
-		{"xlsx", "report.xlsx", toFile(func(w io.Writer) ([]string, error) { return nil, reports.XLSX(w, r, o) })},
+		{"pdf", name + ".pdf", toFile(func(w io.Writer) ([]string, error) { return reports.PDF(w, r, o) })},
+		{"html", name + ".html", toFile(func(w io.Writer) ([]string, error) { return reports.HTML(w, r, o) })},
+		{"xlsx", name + ".xlsx", toFile(func(w io.Writer) ([]string, error) { return nil, reports.XLSX(w, r, o) })},
 		{"png", "*.png", func(string) ([]string, error) { return reports.PNGs(dir, r, o) }},
 		{"svg", "*.svg", func(string) ([]string, error) { return reports.SVGs(dir, r, o) }},
 		{"csv", "*.csv", func(string) ([]string, error) { return nil, reports.CSVs(dir, r) }},
@@ -100,7 +101,7 @@ func writeReports(c *cli.Context, r *plan.Result) ([]string, error) {
 	var written []string
 	said := map[string]bool{}
 	for _, k := range kinds {
-		if !c.Bool(k.flag) {
+		if !c.Bool(k.flag) && !slices.Contains(always, k.flag) {
 			continue
 		}
 		if len(written) == 0 {

@@ -129,10 +129,7 @@ func (d *deployment) resolve(f *File) (err error) {
 func defaultEngineOf(hardware.Chip) string { return defaultEngine }
 
 func (d *deployment) defaultName() string {
-	n := d.chip.Title
-	if n == "" {
-		n = d.chip.Name
-	}
+	n := d.chip.Name
 	s := d.hw.Split
 	for _, part := range []struct {
 		letters string

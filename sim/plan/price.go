@@ -150,8 +150,8 @@ func summarise(r *cost.Result) *Cost {
 	return out
 }
 
-// addLevers works out how each component moves with the price and the energy bill, by evaluating the plan a little
-// dearer: cost is linear in both, so one step tells the slope.
+// addLevers works out how each component moves with the price and the energy bill, by evaluating the plan at a much higher
+// price: cost is linear in both, so one step tells the slope, and a long one keeps it clear of the rounding to cents.
 func (c *Cost) addLevers(in cost.Input, a cost.Assumptions) error {
 	base, err := cost.Evaluate(in, a)
 	if err != nil {
@@ -161,16 +161,16 @@ func (c *Cost) addLevers(in cost.Input, a cost.Assumptions) error {
 	dearer, warmer := a.Clone(), a.Clone()
 	if a.Ownership == cost.Buy {
 		l.PriceName, l.PriceUnit, l.Price = "accelerator price", "USD/chip", a.Buying.Accelerator.Price.Value
-		dearer.Buying.Accelerator.Price.Value++
+		dearer.Buying.Accelerator.Price.Value += priceStep
 	} else {
 		for _, lease := range a.Renting {
 			l.Price += lease.USDPerChipHour.Value * max(lease.Share, onlyShare(a.Renting))
 		}
 		for i := range dearer.Renting {
-			dearer.Renting[i].USDPerChipHour.Value++
+			dearer.Renting[i].USDPerChipHour.Value += priceStep
 		}
 	}
-	if err := c.slopes(in, base, dearer, func(comp *Component, usd float64) { comp.PerPrice = usd }); err != nil {
+	if err := c.slopes(in, base, dearer, func(comp *Component, usd float64) { comp.PerPrice = usd / priceStep }); err != nil {
 		return err
 	}
 	bill := base.Energy.FacilityKWh * a.Running.Electricity.USDPerKWh.Value
@@ -193,6 +193,9 @@ func (c *Cost) addLevers(in cost.Input, a cost.Assumptions) error {
 	c.Levers = l
 	return nil
 }
+
+// priceStep is how much dearer, in dollars a chip or a chip-hour.
+const priceStep = 10_000
 
 // onlyShare is 1 for a single lease, whose share may be left out.
 func onlyShare(leases []cost.Lease) float64 {

@@ -110,10 +110,10 @@ func version(s string) string {
 	return s
 }
 
-// kvOf is the cache's format where a table doesn't say: TensorRT-LLM's quantised checkpoints have an FP8 cache, vLLM and SGLang
-// keep 16 bits by default.
+// kvOf is the cache's format where a table doesn't say: TensorRT-LLM's quantised checkpoints have an FP8 cache, InferenceX starts
+// SGLang on quantised ones with --kv-cache-dtype fp8_e4m3, vLLM keeps 16 bits by default.
 func kvOf(engine string, weights llm.DType) llm.DType {
-	if engine == "tensorrt-llm" && weights.Quantised() {
+	if engine != "vllm" && weights.Quantised() {
 		return llm.FP8
 	}
 	return ""

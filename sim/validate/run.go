@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	for i := range jobs {
 		g.Go(func() error {
 			var err error
-			points[i], skips[i], err = predict(ctx, &jobs[i], o.Seed, nil)
+			points[i], skips[i], err = predict(ctx, &jobs[i], o.Seed, Factors{})
 			if o.Progress != nil {
 				o.Progress(int(done.Add(1)), len(jobs))
 			}
@@ -72,8 +72,8 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return out, nil
 }
 
-// predict runs one job. alter, if given, changes the step times: see ThreePoint.
-func predict(ctx context.Context, job *Job, seed uint64, alter func(hardware.StepModel) hardware.StepModel) ([]Point, []Skip, error) {
+// predict runs one job. Factors other than zero are a calibration: see ThreePoint.
+func predict(ctx context.Context, job *Job, seed uint64, f Factors) ([]Point, []Skip, error) {
 	s, err := job.Deploy.resolve()
 	var u *unsupported
 	if errors.As(err, &u) {
@@ -82,11 +82,11 @@ func predict(ctx context.Context, job *Job, seed uint64, alter func(hardware.Ste
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, skips := job.uncalibrated(s)
+	rows, skips := job.scored(s)
 	if len(rows) == 0 {
 		return nil, skips, nil
 	}
-	result, err := simulate(ctx, job, s, seed, alter)
+	result, err := simulate(ctx, job, s, seed, f)
 	if errors.As(err, &u) {
 		return nil, append(skips, job.skipAll(u.reason)...), nil
 	}
@@ -100,14 +100,17 @@ func predict(ctx context.Context, job *Job, seed uint64, alter func(hardware.Ste
 	return points, skips, nil
 }
 
-func simulate(ctx context.Context, job *Job, s *System, seed uint64, alter func(hardware.StepModel) hardware.StepModel) (*sim.Result, error) {
+func simulate(ctx context.Context, job *Job, s *System, seed uint64, f Factors) (*sim.Result, error) {
 	steps, err := hardware.NewStepModel(s.Hardware)
 	if err != nil {
 		return nil, skip("%v", err)
 	}
-	if alter != nil {
-		steps = alter(steps)
+	engine := s.Engine
+	if f.First != 0 {
+		lone := steps.Step(hardware.Batch{PrefillSequences: 1, PrefillTokens: min(1024, engine.MaxBatchedTokens), PrefillPairs: 512 * 1024, PrefillPairsWin: 512 * 1024})
+		engine.OverheadTTFTSeconds = max(0, engine.OverheadTTFTSeconds+f.First*lone.Seconds)
 	}
+	steps = tune(steps, f)
 	src, err := job.source(seed)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,7 @@ func simulate(ctx context.Context, job *Job, s *System, seed uint64, alter func(
 	if job.Steady {
 		options.WarmupShare = job.Warmup
 	}
-	r, err := sim.Run(ctx, sim.Config{Engine: s.Engine, Steps: steps, Options: options}, src)
+	r, err := sim.Run(ctx, sim.Config{Engine: engine, Steps: steps, Options: options}, src)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +156,15 @@ func (job *Job) skipAll(reason string) []Skip {
 	return out
 }
 
-// uncalibrated leaves out the rows that the engine's profile says a constant was read off.
-func (job *Job) uncalibrated(s *System) (rows []Row, skips []Skip) {
+// scored leaves out the rows that the engine's profile says a constant was read off, and those that no machine can have measured.
+func (job *Job) scored(s *System) (rows []Row, skips []Skip) {
 	for _, row := range job.Rows {
 		if calibratedOn(s.Hardware.Engine.CalibratedOn, job.Table, row.ID) {
 			skips = append(skips, Skip{job.Table, row.ID, "calibration row of the profile"})
+			continue
+		}
+		if reason := impossible(job, &row, s); reason != "" {
+			skips = append(skips, Skip{job.Table, row.ID, reason})
 			continue
 		}
 		rows = append(rows, row)

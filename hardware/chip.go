@@ -207,6 +207,8 @@ func (c Chip) Basis() string {
 	switch {
 	case len(c.Blanks()) > 0:
 		return "template: fill in " + c.Blanks()[0] + " and others"
+	case c.Curves.Chip == c.Name && len(c.Curves.Gemm) == 0:
+		return "estimate: datasheet peaks, measured attention"
 	case c.Curves.Chip == c.Name:
 		return "measured kernels"
 	case c.Curves.Chip != "":

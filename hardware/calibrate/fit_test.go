@@ -72,7 +72,7 @@ func measured(t testing.TB, d *Deployment, truth hardware.Factors, noise float64
 	var out []Load
 	for _, name := range ladderNames() {
 		r := runs[name]
-		samples, err := d.simulate(context.Background(), truth, r)
+		samples, _, err := d.simulate(context.Background(), truth, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,11 +121,11 @@ func (d *Deployment) load(name string, samples []sample, clients int, clocked bo
 		delete(l.Measured, Throughput)
 	}
 	l.Predict = func(ctx context.Context, f hardware.Factors) (Figures, error) {
-		out, err := d.simulate(ctx, f, r)
+		_, figures, err := d.simulate(ctx, f, r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return figuresOf(out), nil
+		return figures, nil
 	}
 	return l
 }

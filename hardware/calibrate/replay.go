@@ -94,23 +94,23 @@ func (r *closedReplay) Done(_ *workload.Request, at int64) {
 }
 
 // simulate runs requests on the deployment with factors.
-func (d *Deployment) simulate(ctx context.Context, f hardware.Factors, load *replay) ([]sample, error) {
+func (d *Deployment) simulate(ctx context.Context, f hardware.Factors, load *replay) ([]sample, Figures, error) {
 	adjusted := d.Hardware.Adjusted(f)
 	steps, err := hardware.NewStepModel(adjusted)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	engine := d.Engine
 	engine.OverheadTTFTSeconds = adjusted.Engine.Host.TTFTSeconds.Value
 	fresh := newReplay(load.requests, load.clients, load.think)
 	r, err := sim.Run(ctx, sim.Config{Engine: engine, Steps: steps, Options: sim.Options{KeepRequests: true, WarmupShare: -1}}, fresh.source())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.Rejected > 0 {
 		for _, q := range r.Records {
 			if q.Outcome == sim.Rejected {
-				return nil, fmt.Errorf("the simulated engine rejects a request of %d + %d tokens that the server answered: %s; check max_sequences, max_model_len and kv_blocks", q.InputTokens, q.OutputTokens, q.Reason)
+				return nil, nil, fmt.Errorf("the simulated engine rejects a request of %d + %d tokens that the server answered: %s; check max_sequences, max_model_len and kv_blocks", q.InputTokens, q.OutputTokens, q.Reason)
 			}
 		}
 	}
@@ -127,5 +127,7 @@ func (d *Deployment) simulate(ctx context.Context, f hardware.Factors, load *rep
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	figures := figuresOf(out)
+	figures.energy(r.Joules, r.Seconds, steps)
+	return out, figures, nil
 }

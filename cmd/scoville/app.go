@@ -49,6 +49,7 @@ func commands() []*cli.Command {
 		compareCommand(),
 		modelsCommand(),
 		workloadCommand(),
+		calibrateCommand(),
 		validateCommand(),
 		benchCommand(),
 		importCommand(),

@@ -20,7 +20,7 @@ func (r *Replica) commitPrefill() {
 	r.taken = 0
 	r.rec.step(stepRecord{start: r.now.ns, end: p.end.ns, steps: 1, sequences: d.n + int64(len(r.chunks)), decoding: d.n,
 		decoded: float64(d.n*r.advance) / float64(r.unit), progression: p.progression,
-		work: p.work, used: r.share(p.used), usedAfter: r.share(p.used)})
+		work: p.work, prefill: p.prefill, used: r.share(p.used), usedAfter: r.share(p.used)})
 	d.pass(1, r.advance)
 	r.now = p.end
 }

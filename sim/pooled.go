@@ -67,7 +67,7 @@ type averaged struct {
 func (p *Result) averaged(r *Result) []averaged {
 	return []averaged{{&p.Seconds, r.Seconds}, {&p.WarmupSeconds, r.WarmupSeconds}, {&p.RunSeconds, r.RunSeconds}, {&p.BusySeconds, r.BusySeconds},
 		{&p.Utilisation, r.Utilisation}, {&p.MeanBatch, r.MeanBatch}, {&p.MeanRunning, r.MeanRunning}, {&p.MeanWaiting, r.MeanWaiting},
-		{&p.MeanKVShare, r.MeanKVShare}, {&p.FLOPs, r.FLOPs}, {&p.Bytes, r.Bytes}, {&p.Joules, r.Joules},
+		{&p.MeanKVShare, r.MeanKVShare}, {&p.PrefillShare, r.PrefillShare}, {&p.FLOPs, r.FLOPs}, {&p.Bytes, r.Bytes}, {&p.Joules, r.Joules},
 		{&p.RequestsPerSecond, r.RequestsPerSecond}, {&p.InputTokensPerSecond, r.InputTokensPerSecond},
 		{&p.OutputTokensPerSecond, r.OutputTokensPerSecond}, {&p.GoodputPerSecond, r.GoodputPerSecond}}
 }

@@ -63,6 +63,7 @@ type values struct {
 type segment struct {
 	waitingArea, runningArea   float64 // requests x ns
 	busy, steps, sequences     int64
+	prefill                    int64 // of busy: beyond what the decode part of a step takes alone
 	finished                   int64
 	work                       hardware.Work
 	decoded                    float64 // tokens
@@ -79,6 +80,7 @@ func (s *segment) merge(o *segment) {
 	s.waitingArea += o.waitingArea
 	s.runningArea += o.runningArea
 	s.busy += o.busy
+	s.prefill += o.prefill
 	s.steps += o.steps
 	s.sequences += o.sequences
 	s.finished += o.finished
@@ -206,6 +208,7 @@ type stepRecord struct {
 	steps, sequences int64 // sequences summed over steps
 	decoding         int64 // sequences that get tokens in each step
 	decoded          float64
+	prefill          int64 // ns of the step that prompts took
 	progression
 	work            hardware.Work
 	used, usedAfter float64 // KV share
@@ -217,6 +220,7 @@ func (c *Recorder) step(r stepRecord) {
 	c.totals.steps += r.steps
 	c.totals.busy += busy
 	s.busy += busy
+	s.prefill += r.prefill
 	s.steps += r.steps
 	s.sequences += r.sequences
 	s.decoded += r.decoded

@@ -69,9 +69,10 @@ type plan struct {
 	kind  planKind
 	steps int64
 	progression
-	end  instant
-	work hardware.Work // of a mixed step
-	used int64         // KV weight at its start
+	end     instant
+	work    hardware.Work // of a mixed step
+	prefill int64         // ns of a mixed step that its prompts take
+	used    int64         // KV weight at its start
 }
 
 type planKind uint8

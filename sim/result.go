@@ -116,6 +116,7 @@ func (c *Recorder) rates(r *Result, s *segment) {
 		r.MeanBatch = float64(s.sequences) / float64(s.steps)
 	}
 	if s.busy > 0 {
+		r.PrefillShare = float64(s.prefill) / float64(s.busy)
 		r.MeanKVShare = s.kvArea / float64(s.busy)
 	}
 	r.MaxKVShare = s.kvMax

@@ -247,7 +247,17 @@ func (r *Replica) planPrefill(taken int64) {
 		r.err = err
 		return
 	}
-	r.plan = plan{kind: prefil, steps: 1, progression: progression{first: ticks}, end: r.now.plus(ticks), work: w, used: r.pool.used()}
+	r.plan = plan{kind: prefil, steps: 1, progression: progression{first: ticks}, end: r.now.plus(ticks), work: w,
+		prefill: int64(max(0, w.Seconds-r.decodeSeconds(b)) / nanosecond), used: r.pool.used()}
+}
+
+// decodeSeconds is what the decode part of a batch would take alone.
+func (r *Replica) decodeSeconds(b hardware.Batch) float64 {
+	if b.DecodeSequences == 0 {
+		return 0
+	}
+	d := r.model.Decode(b.DecodeSequences)
+	return d.Base.Seconds + d.PerKV.Seconds*b.DecodeKVTokens + d.PerKVWin.Seconds*b.DecodeKVWindow
 }
 
 // windowPairs is the query-key pairs of a chunk of n tokens after past ones where a token sees the last window tokens, itself

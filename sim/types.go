@@ -149,6 +149,7 @@ type Result struct {
 
 	Seconds, WarmupSeconds, RunSeconds float64 // the measured window, what went before it, and the whole run
 	BusySeconds                        float64 // in the window, all replicas together
+	PrefillShare                       float64 // of BusySeconds: what prompts took beyond the decode part of their steps
 	Utilisation                        float64 // BusySeconds / (Seconds x replicas)
 	MeasuredRequests                   int64   // requests that arrived in the window
 

@@ -31,7 +31,7 @@ func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) er
 	c.Fleet = Fleet{
 		Replicas: sized.Replicas, SpareReplicas: p.spares(d, sized.Replicas),
 		ReplicasBySaturation: int(math.Ceil(p.traffic.peakQPS / c.Capacity.SaturationPerSecond)), ReplicasByMemory: 1,
-		Peak: peak, PrefixHitRate: sized.At.PrefixHitRate, Routing: string(p.routing()), Timelines: sized.At.Timelines,
+		Peak: peak, PrefixHitRate: sized.At.PrefixHitRate, PrefillShare: sized.At.PrefillShare, Routing: string(p.routing()), Timelines: sized.At.Timelines,
 	}
 	if sized.OneFewer != nil {
 		fewer := loadPoint(sized.OneFewer, p.traffic.peakQPS, sized.Replicas-1)

@@ -71,8 +71,8 @@ func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
 		Name: c.Name, Chips: c.Fleet.Chips, ChipsPerNode: d.chip.Node.Chips, Nodes: c.Fleet.Nodes,
 		SpareChips:        c.Fleet.Chips - c.Fleet.Replicas*c.ChipsPerReplica,
 		NodeOverheadWatts: d.chip.Node.OverheadWatts.Value, OverheadPerWatt: d.chip.Node.OverheadPerWatt.Value,
-		CeilingOutputTokensPerSecond: serving * d.ceiling(t),
-		Mean:                         load(t.meanQPS), Peak: load(t.peakQPS), Full: load(c.Capacity.Low * serving),
+		CeilingOutputTokensPerSecond: serving * d.ceiling(t), PrefillShare: c.Fleet.PrefillShare,
+		Mean: load(t.meanQPS), Peak: load(t.peakQPS), Full: load(c.Capacity.Low * serving),
 		HourlyMultipliers: t.workload.Arrivals.Hourly,
 	}
 	chips := float64(c.ChipsPerReplica)

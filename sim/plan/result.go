@@ -164,6 +164,7 @@ type Fleet struct {
 	MeanKilowatts        float64        `json:"mean_kilowatts"`
 	FacilityKilowatts    float64        `json:"facility_kilowatts"` // provisioned, PUE included
 	PrefixHitRate        float64        `json:"prefix_hit_rate"`    // share of input tokens found in the prefix cache, at the peak
+	PrefillShare         float64        `json:"prefill_share"`      // of busy time at the peak that prompts took
 	Routing              string         `json:"routing"`
 	Peak                 LoadPoint      `json:"peak"`                // whole fleet at the peak rate
 	OneFewer             *LoadPoint     `json:"one_fewer,omitempty"` // the fleet with one replica fewer, which must not pass

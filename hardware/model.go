@@ -16,7 +16,10 @@ type stepModel struct {
 	eager      float64 // least seconds of a step outside CUDA graphs
 	microBatch float64 // pipeline stages, each with a share of the batch in flight
 	chips      float64
-	decode     []DecodeWork // by sequences
+	decode     []DecodeWork  // by sequences
+	context    []decodeTerms // by sequences, without speculation, data parallelism or pipeline
+	tokens     tabulated     // tokenWork
+	heads      tabulated     // head
 }
 
 // NewStepModel prepares the step times of a deployment. Decode steps are tabulated up to the engine's max_num_seqs.
@@ -39,6 +42,14 @@ func NewStepModel(d Deployment) (StepModel, error) {
 	m.decode = make([]DecodeWork, d.Engine.Scheduler.MaxSequences+1)
 	for n := range m.decode {
 		m.decode[n] = m.decodeWork(n, 1)
+	}
+	most := float64(d.Engine.Scheduler.MaxBatchedTokens + d.Engine.Scheduler.MaxSequences)
+	m.tokens, m.heads = tabulate(m.tokenWork, most), tabulate(m.head, float64(d.Engine.Scheduler.MaxSequences))
+	if m.data*m.microBatch == 1 {
+		for n := range m.decode {
+			base, perKV, perWindow := m.decodeContext(float64(n), float64(n))
+			m.context = append(m.context, decodeTerms{base, perKV, perWindow})
+		}
 	}
 	return d.factors.finish(m), nil
 }
@@ -64,9 +75,9 @@ func (m *stepModel) Step(b Batch) Work {
 		return d.Base.Plus(d.PerKV.Times(b.DecodeKVTokens)).Plus(d.PerKVWin.Times(b.DecodeKVWindow))
 	}
 	l := loadOf(b, m.data*m.microBatch)
-	kernels := m.tokenWork(l.tokens()).plus(m.head(l.verified + l.prefillSequences)).plus(m.promptContext(l))
-	base, perKV, perWindow := m.decodeContext(l.decode, l.verified)
-	kernels = kernels.plus(base).plus(perKV.times(l.decodeKV)).plus(perWindow.times(l.decodeKVWindow))
+	kernels := m.tokens.at(l.tokens()).plus(m.heads.at(l.verified + l.prefillSequences)).plus(m.promptContext(l))
+	t := m.decodeTerms(b, l)
+	kernels = kernels.plus(t.base).plus(t.perKV.times(l.decodeKV)).plus(t.perWindow.times(l.decodeKVWindow))
 	// outside CUDA graphs the host launches every kernel: a layer takes at least that long
 	if l.tokens() > float64(m.host.GraphTokens) {
 		kernels.seconds = math.Max(kernels.seconds, m.eager)
@@ -74,6 +85,17 @@ func (m *stepModel) Step(b Batch) Work {
 	overhead := m.overhead(l.decode+l.prefillSequences, l.prefill, l.prefillSequences)
 	w := m.work(kernels, overhead, m.power.stretch(kernels, kernels.seconds+overhead))
 	return m.waitUntil(w, m.host.FrontendTokenSeconds.Value*float64(b.DecodeSequences+b.PrefillSequences))
+}
+
+// decodeTerms is decode attention: at no context, and for each cache token.
+type decodeTerms struct{ base, perKV, perWindow piece }
+
+func (m *stepModel) decodeTerms(b Batch, l load) decodeTerms {
+	if b.DecodeSequences < len(m.context) && l.verified == l.decode {
+		return m.context[b.DecodeSequences]
+	}
+	base, perKV, perWindow := m.decodeContext(l.decode, l.verified)
+	return decodeTerms{base, perKV, perWindow}
 }
 
 // waitUntil lengthens work to at least some seconds, in which the chips idle.

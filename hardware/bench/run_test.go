@@ -332,3 +332,27 @@ func BenchmarkStreams(b *testing.B) {
 		b.ReportMetric(run.Client.CPUShare*100, "cpu-%")
 	}
 }
+
+// The client alone, as far as one process can show it: 2,000 streams of 100 tokens a second from a server that does next to nothing.
+func BenchmarkClient(b *testing.B) {
+	const streams, tokens = 2000, 500
+	h := httptest.NewServer(fakeserver.Firehose(tokens, 10*time.Millisecond))
+	defer h.Close()
+	target, err := ParseTarget(h.URL, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := NewClient(target, "m", "", streams, time.Minute)
+	c.can = capabilities{maxTokens: true}
+	for range b.N {
+		jobs := Uniform(2000, repeat(Job{Input: 8, Output: tokens}, streams))
+		begun := time.Now()
+		run, err := (&Runner{Client: c, Budget: &Budget{}}).Run(context.Background(), &Plan{Grace: 60, Gaps: true, Stages: []StagePlan{{Stage: results.Stage{Kind: results.KindLoad}, Open: true, Jobs: jobs}}})
+		if err != nil || run.Completed != streams {
+			b.Fatalf("%d completed (%v) %v", run.Completed, err, run.ErrorKinds)
+		}
+		b.ReportMetric(float64(streams*tokens)/time.Since(begun).Seconds(), "events/s")
+		b.ReportMetric(run.Client.LagP99Seconds*1e3, "lag-p99-ms")
+		b.ReportMetric(run.Client.CPUShare*100, "cpu-%")
+	}
+}

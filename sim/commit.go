@@ -50,6 +50,9 @@ func (r *Replica) boundary() {
 		i := d.ends[0].idx
 		d.ends.pop()
 		r.leaveDecode(i)
+		if s := &r.slots[i]; s.runs != none {
+			r.register(s, int32(computedTokens(s.in, s.out)/int64(r.engine.BlockTokens)))
+		}
 		r.finish(i, Finished)
 	}
 }

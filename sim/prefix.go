@@ -11,7 +11,8 @@ type run struct {
 	next     int32
 }
 
-// addRuns copies the shared head of a prompt into the replica's slab and returns the head of the list.
+// addRuns copies the shared head of a prompt into the replica's slab and returns the head of the list. Where the whole prompt is named
+// and the answer too, the answer is its last run: the next turn of the conversation finds it cached.
 func (r *Replica) addRuns(q *workload.Request) int32 {
 	if !r.pool.caching || len(q.Blocks) == 0 {
 		return none
@@ -38,8 +39,16 @@ func (r *Replica) addRuns(q *workload.Request) int32 {
 			break
 		}
 	}
+	if q.OutputKey != 0 && last != none && tokens == int64(q.InputTokens) {
+		i := r.newRun()
+		r.runs[i] = run{hash: chain(hash, q.OutputKey, uint64(q.OutputTokens)), from: int32(tokens / block), to: int32(computedTokens(q.InputTokens, q.OutputTokens) / block), held: none, next: none}
+		r.runs[last].next = i
+	}
 	return first
 }
+
+// computedTokens is how many tokens of a finished request have keys and values: the last one given out was never fed back.
+func computedTokens(in, out int32) int64 { return int64(in) + int64(out) - 1 }
 
 // chain hashes a run after the hash of all before it (SplitMix64's finaliser); never 0.
 func chain(head, key, tokens uint64) uint64 {

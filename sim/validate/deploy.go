@@ -38,7 +38,13 @@ func (d *Deploy) resolve() (*System, error) {
 	if err != nil {
 		return nil, skip("no profile of model %q", d.Model)
 	}
-	engine, err := profiles.Engine(d.Engine, d.Version)
+	release := d.Version
+	if release == "" {
+		if release, err = d.library.versionAt(d.Engine, d.Date); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := d.library.engine(d.Engine, release)
 	if err != nil {
 		return nil, skip("no profile of engine %q", d.Engine)
 	}

@@ -176,6 +176,7 @@ func (x *experiment) job(table string, out *skips) (Job, string, error) {
 		return Job{}, "data-parallel attention", nil
 	}
 	job.Load = t.rates[len(t.rates)-1]
+	job.words(r.text("model"), x.templateName(), r.text("workload"), fmt.Sprint("tp", tp))
 	for _, stage := range x.order() {
 		rec := x.stages[stage]
 		row := Row{ID: x.id(stage), Regime: OpenLoop}

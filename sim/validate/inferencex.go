@@ -76,11 +76,12 @@ func inferenceXJob(r *record) (job Job, reason string) {
 	engine := engineName(r.text("engine"))
 	job = Job{
 		Load: float64(c),
-		Deploy: Deploy{Chip: r.text("chip"), Model: r.text("model"), Engine: engine, Version: version(r.text("version")), Weights: weights,
+		Deploy: Deploy{Chip: r.text("chip"), Model: r.text("model"), Engine: engine, Version: version(r.text("version")), Date: r.text("date"), Weights: weights,
 			KV: kvOf(engine, weights), Split: llm.Split{Tensor: tp, Pipeline: pp, Expert: max(1, ep)}, MaxSequences: c},
 		Traffic: closedLoop(c, inferenceXRequests(c), input, output),
 		Rows:    []Row{{ID: id, Regime: regimeOf(c), Measured: r.figures(TTFTMean, "ttft_s", TPOTMean, "tpot_s")}},
 	}
+	job.words(r.text("engine"), r.text("version"), r.text("model"), baseName(r.text("model")), string(weights), r.text("chip"), fmt.Sprint("tp", tp))
 	job.Sweep = strings.Join([]string{r.text("engine"), r.text("version"), r.text("model"), string(weights), r.text("moe_quant"), r.text("chip"),
 		fmt.Sprint(tp, pp, ep), r.text("moe_tp"), fmt.Sprint(isl, "x", osl), r.text("sample_set"), r.text("date"), r.text("image")}, "|")
 	return job, ""
@@ -117,4 +118,12 @@ func kvOf(engine string, weights llm.DType) llm.DType {
 		return llm.FP8
 	}
 	return ""
+}
+
+// baseName is a repository's name without its owner and the suffix of instruction-tuned models, as profiles call models.
+func baseName(model string) string {
+	if i := strings.LastIndex(model, "/"); i >= 0 {
+		model = model[i+1:]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(model, "-FP8"), "-Instruct")
 }

@@ -67,6 +67,7 @@ type Job struct {
 	Table  string
 	Sweep  string // the same set-up at other loads, for calibration on some of them
 	Load   float64
+	Words  []string // by which a profile may name the job as its calibration
 	Deploy Deploy
 	Traffic
 	Rows []Row
@@ -75,6 +76,7 @@ type Job struct {
 // Deploy is the set-up as a table tells it; zero fields take the profiles' defaults.
 type Deploy struct {
 	Chip, Model, Engine, Version string
+	Date                         string // of the measurement, where the table has no version
 	Weights, KV                  llm.DType
 	Split                        llm.Split
 	Replicas                     int // data-parallel replicas that share the load evenly; 0: 1
@@ -86,6 +88,7 @@ type Deploy struct {
 	PrefixCaching                bool
 	Policy                       sim.Policy
 	PowerLimitWatts              float64
+	library                      *library
 }
 
 // Traffic is a job's load: a workload with its options, or a trace.

@@ -75,5 +75,9 @@ func Load(o Options) ([]Job, []Skip, error) {
 	if found == 0 {
 		return nil, nil, fmt.Errorf("%s: holds none of the tables %s", o.Data, strings.Join(TableNames(), ", "))
 	}
+	shared := newLibrary()
+	for i := range jobs {
+		jobs[i].Deploy.library = shared
+	}
 	return jobs, skipped, nil
 }

@@ -59,13 +59,15 @@ func readMLEnergy(path string) ([]Job, []Skip, error) {
 		answers := workload.Distribution{Kind: "lognormal", Mean: osl, CV: 0.8, Min: 1, Max: longest}
 		t := closedLoop(batch, int64(max(120, 6*batch)), prompts, answers)
 		t.Steady, t.Warmup = true, 0.25
-		jobs = append(jobs, Job{
+		job := Job{
 			Table: table, Sweep: fmt.Sprint(r.text("model"), r.text("chip"), tp, ep, r.text("workload")), Load: float64(batch),
 			Deploy: Deploy{Chip: r.text("chip"), Model: r.text("model"), Engine: "vllm", Version: version(r.text("version")), Weights: weights,
 				Split: llm.Split{Tensor: tp, Expert: max(1, ep)}, MaxSequences: batch, MaxBatchedTokens: tokens},
 			Traffic: t,
 			Rows:    []Row{{ID: id, Regime: regimeOf(batch), Measured: measured}},
-		})
+		}
+		job.words(r.text("model"), r.text("chip"), fmt.Sprint("tp", tp), r.text("workload"))
+		jobs = append(jobs, job)
 	}
 	return jobs, out.list, nil
 }

@@ -95,13 +95,15 @@ func perRequestJob(path string) (*Job, error) {
 		return nil, err
 	}
 	c := l.Config
-	return &Job{
+	job := &Job{
 		Table: "vllm_h100/per_request", Sweep: name,
 		Deploy: Deploy{Chip: "h100", Model: l.Model, Engine: "vllm", Version: "0.15", Split: llm.Split{Tensor: c.Tensor}, Weights: llm.BF16, KVBlocks: c.KVBlocks,
 			BlockTokens: c.Block, MaxSequences: c.Seqs, MaxBatchedTokens: c.Tokens, PrefixCaching: true},
 		Traffic: Traffic{Trace: trace, Steady: true, Warmup: 0.05, Drop: coldRequests},
 		Rows:    []Row{{ID: name, Regime: OpenLoop, Measured: m}},
-	}, nil
+	}
+	job.words(l.Model, name[strings.LastIndex(name, "-")+1:], fmt.Sprint("tp", c.Tensor))
+	return job, nil
 }
 
 // replayed returns the requests as a trace and what was measured on them.

@@ -86,18 +86,24 @@ func predict(ctx context.Context, job *Job, seed uint64, f Factors) ([]Point, []
 	if len(rows) == 0 {
 		return nil, skips, nil
 	}
-	result, err := simulate(ctx, job, s, seed, f)
+	points, err := predictRows(ctx, job, rows, s, seed, f)
 	if errors.As(err, &u) {
 		return nil, append(skips, job.skipAll(u.reason)...), nil
 	}
+	return points, skips, err
+}
+
+// predictRows simulates a job and compares some of its rows.
+func predictRows(ctx context.Context, job *Job, rows []Row, s *System, seed uint64, f Factors) ([]Point, error) {
+	result, err := simulate(ctx, job, s, seed, f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s, %s: %w", job.Table, job.Rows[0].ID, err)
+		return nil, fmt.Errorf("%s, %s: %w", job.Table, job.Rows[0].ID, err)
 	}
 	var points []Point
 	for i := range rows {
 		points = append(points, compare(job, &rows[i], s, result)...)
 	}
-	return points, skips, nil
+	return points, nil
 }
 
 func simulate(ctx context.Context, job *Job, s *System, seed uint64, f Factors) (*sim.Result, error) {
@@ -158,11 +164,10 @@ func (job *Job) skipAll(reason string) []Skip {
 
 // scored leaves out the rows that the engine's profile says a constant was read off, and those that no machine can have measured.
 func (job *Job) scored(s *System) (rows []Row, skips []Skip) {
+	if calibratedOn(s.Hardware.Engine.CalibratedOn, job) {
+		return nil, job.skipAll("calibration row of the profile")
+	}
 	for _, row := range job.Rows {
-		if calibratedOn(s.Hardware.Engine.CalibratedOn, job.Table, row.ID) {
-			skips = append(skips, Skip{job.Table, row.ID, "calibration row of the profile"})
-			continue
-		}
 		if reason := impossible(job, &row, s); reason != "" {
 			skips = append(skips, Skip{job.Table, row.ID, reason})
 			continue
@@ -170,13 +175,4 @@ func (job *Job) scored(s *System) (rows []Row, skips []Skip) {
 		rows = append(rows, row)
 	}
 	return rows, skips
-}
-
-func calibratedOn(list []hardware.Calibration, table, id string) bool {
-	for _, c := range list {
-		if c.Table == table && slices.Contains(c.Rows, id) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,5 +1,7 @@
 package validate
 
+import "scoville/model/workload"
+
 // impossible says why a closed loop's measured row can't be what it says, or "": at the stated load its figures would need more
 // arithmetic than the chips' peak, or more KV cache read than their peak bandwidth. No prediction is used. Such rows have a
 // concurrency, length or chip count that isn't theirs.
@@ -11,7 +13,7 @@ func impossible(job *Job, row *Row, s *System) string {
 		return ""
 	}
 	h := &s.Hardware
-	in, out := job.Spec.MeanInput(), job.Spec.MeanOutput()
+	in, out := middle(job.Spec.Lengths.Input), middle(job.Spec.Lengths.Output)
 	decode := (out - 1) * tpot
 	perSecond := job.Load / (ttft + decode)
 	flops := perSecond * ((in+out)*h.Model.FLOPsPerToken() + out*h.Model.HeadFLOPs())
@@ -33,6 +35,17 @@ func value(row *Row, metric string) float64 {
 		if f.Metric == metric {
 			return f.Value
 		}
+	}
+	return 0
+}
+
+// middle is the mean of the distributions that closed loops of benchmarks draw lengths from; 0, which passes any row, for others.
+func middle(d workload.Distribution) float64 {
+	switch d.Kind {
+	case "fixed":
+		return d.Value
+	case "uniform":
+		return (d.Low + d.High) / 2
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -92,7 +93,7 @@ func calibrated(ctx context.Context, sweep []*Job, seed uint64) ([]Point, error)
 	return out, nil
 }
 
-// usableJobs are those whose row is scored at all.
+// usableJobs are those that can be simulated and measured.
 func usableJobs(sweep []*Job) ([]*Job, error) {
 	var out []*Job
 	for _, j := range sweep {
@@ -100,7 +101,7 @@ func usableJobs(sweep []*Job) ([]*Job, error) {
 		if err != nil {
 			continue // counted as left out by Run
 		}
-		if rows, _ := j.scored(s); len(rows) > 0 {
+		if impossible(j, &j.Rows[0], s) == "" {
 			out = append(out, j)
 		}
 	}
@@ -174,7 +175,15 @@ func anchorErrors(ctx context.Context, anchors []*Job, seed uint64, f Factors) (
 	out := make([]float64, 2*n)
 	found := 0
 	for i, j := range anchors {
-		points, _, err := predict(ctx, j, seed, f)
+		s, err := j.Deploy.resolve()
+		if err != nil {
+			return nil, err
+		}
+		points, err := predictRows(ctx, j, j.Rows, s, seed, f) // anchors may be calibration rows of the profile too
+		var u *unsupported
+		if errors.As(err, &u) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,63 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"scoville/hardware"
+)
+
+// calibratedOn reports whether a profile names a job as one that its constants were read off. Profiles name rows in words, which
+// are matched strictly: "every row of load <= 8 with ..." leaves out all rows up to that load, whatever is said after "with"; any
+// other entry leaves out the jobs that all its words fit, up to a colon. The tables of the vLLM H100 runs hold the same runs twice,
+// so an entry for one of them counts for all.
+func calibratedOn(list []hardware.Calibration, job *Job) bool {
+	for _, c := range list {
+		if !sameTable(c.Table, job.Table) {
+			continue
+		}
+		for _, entry := range c.Rows {
+			var limit float64
+			if n, _ := fmt.Sscanf(entry, "every row of load <= %g", &limit); n == 1 {
+				if job.Load <= limit {
+					return true
+				}
+				continue
+			}
+			if job.fits(entry) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sameTable(named, table string) bool {
+	named = strings.TrimSuffix(named, ".csv")
+	const runs = "vllm_h100/"
+	return named == table || strings.HasPrefix(named, table+"/") || strings.HasPrefix(named, runs) && strings.HasPrefix(table, runs)
+}
+
+// words sets what a profile may call a job: names in lower case, and their parts between underscores.
+func (job *Job) words(names ...string) {
+	for _, n := range names {
+		n = strings.ToLower(strings.TrimSpace(n))
+		job.Words = append(job.Words, n)
+		job.Words = append(job.Words, strings.Split(n, "_")...)
+	}
+}
+
+func (job *Job) fits(entry string) bool {
+	entry, _, _ = strings.Cut(strings.ToLower(entry), ":")
+	words := strings.Fields(strings.ReplaceAll(entry, ",", " "))
+	for i, w := range words {
+		if w == "load" || i > 0 && words[i-1] == "load" && w == fmt.Sprint(job.Load) {
+			continue
+		}
+		if !slices.Contains(job.Words, w) {
+			return false
+		}
+	}
+	return len(words) > 0
+}

@@ -50,7 +50,7 @@ func (t staticTable) read(path string) ([]Job, []Skip, error) {
 		}
 		jobs = append(jobs, Job{
 			Table: t.name, Sweep: fmt.Sprint(engine, r.text("model"), r.text("chip"), tp, isl, osl), Load: float64(batch),
-			Deploy:  Deploy{Chip: r.text("chip"), Model: r.text("model"), Engine: engine, Version: release, Weights: weights, Split: llm.Split{Tensor: tp}, MaxSequences: batch},
+			Deploy:  Deploy{Chip: r.text("chip"), Model: r.text("model"), Engine: engine, Version: release, Weights: weights, Split: llm.Split{Tensor: tp}, MaxSequences: batch, MaxBatchedTokens: max(8192, isl+osl)},
 			Traffic: staticBatch(batch, isl, osl),
 			Rows:    []Row{{ID: id, Regime: regimeOf(batch), Measured: measured}},
 		})

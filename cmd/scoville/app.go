@@ -40,6 +40,7 @@ func noAnswer(err error) error      { return &exitError{exitNoAnswer, err} }
 // commands is the whole CLI, in the order of the help page.
 func commands() []*cli.Command {
 	return []*cli.Command{
+		initCommand(),
 		planCommand(),
 		simulateCommand(),
 		profilesCommand(),

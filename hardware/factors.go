@@ -98,16 +98,24 @@ func (c Chip) scaledPower(by float64) Power {
 	return out
 }
 
-// blend is the factor of a kernel by what bounds it: compute's where its arithmetic takes longer than its memory traffic at
-// the factored rates, bandwidth's where it is the other way round, and a smooth passage between the two.
+// blend is the factor of a kernel that its arithmetic bounds to some seconds and its memory traffic to others: by how much the
+// larger of the two grows when each is factored. The larger is taken smoothly, as the 4-norm.
 func (f Factors) blend(compute, memory float64) float64 {
-	c, m := f.Compute*compute, f.Bandwidth*memory
-	if f.Compute == f.Bandwidth || c+m <= 0 {
+	if f.Compute == f.Bandwidth || compute+memory <= 0 {
 		return f.Bandwidth
 	}
-	const sharpness = 4
-	share := 1 / (1 + math.Pow(m/math.Max(c, 1e-300), sharpness))
-	return f.Compute*share + f.Bandwidth*(1-share)
+	return norm4(f.Compute*compute, f.Bandwidth*memory) / norm4(compute, memory)
+}
+
+func norm4(a, b float64) float64 {
+	a, b = a*a, b*b
+	return math.Sqrt(math.Sqrt(a*a + b*b))
+}
+
+// scaled is a kernel's time with a factor on what it does beyond its launch floor. The floor itself isn't lengthened: on hardware a
+// hundred times slower a launch still takes microseconds.
+func (k kernels) scaled(floor, beyond, factor float64) float64 {
+	return floor*k.launch*math.Min(1, factor) + beyond*factor
 }
 
 // dense is the factor of a matrix product.

@@ -107,13 +107,13 @@ func (k kernels) gemm(m, n, kk float64, d llm.DType) piece {
 	} else if flops/k.chip.Peak.Rate(computeFormat(d)) > bytes/k.bandwidth {
 		efficiency = k.matmul
 	}
-	seconds := (floor*k.launch + k.ideal(flops, bytes, d)/efficiency) * k.use.factor("gemm", d, k.chip.Name) * k.dense(flops, bytes, d)
+	seconds := k.scaled(floor, k.ideal(flops, bytes, d)/efficiency, k.dense(flops, bytes, d)) * k.use.factor("gemm", d, k.chip.Name)
 	return k.piece(k.bound(seconds, flops, bytes, d), flops, bytes, d)
 }
 
 // elementwise is a kernel that only moves bytes: norms, rotary embedding, activation functions.
 func (k kernels) elementwise(bytes float64) piece {
-	return piece{seconds: smallKernelSeconds*k.launch*k.factors.Bandwidth + max(k.factors.Bandwidth*bytes/(k.bandwidth*k.stream), bytes/k.bandwidth), bytes: bytes}
+	return piece{seconds: max(k.scaled(smallKernelSeconds, bytes/(k.bandwidth*k.stream), k.factors.Bandwidth), bytes/k.bandwidth), bytes: bytes}
 }
 
 // experts is the routed experts of one layer on one rank.
@@ -123,7 +123,7 @@ func (k kernels) experts(w expertWork, d llm.DType) piece {
 	if ok {
 		efficiency, floor = c.at(w.rows, w.weightBytes), c.FloorSeconds
 	}
-	seconds := (floor*k.launch + k.ideal(w.flops, w.bytes, d)/efficiency) * k.use.factor("experts", d, k.chip.Name) * k.dense(w.flops, w.bytes, d)
+	seconds := k.scaled(floor, k.ideal(w.flops, w.bytes, d)/efficiency, k.dense(w.flops, w.bytes, d)) * k.use.factor("experts", d, k.chip.Name)
 	return k.piece(k.bound(seconds, w.flops, w.bytes, d), w.flops, w.bytes, d)
 }
 
@@ -137,7 +137,7 @@ func (k kernels) prefillAttention(tokensASequence, flops, bytes float64, kv llm.
 	if ok {
 		efficiency, floor = c.at(max(tokensASequence, 1), flops), c.FloorSeconds
 	}
-	return k.piece(k.bound(k.factors.PrefillAttention*(floor*k.launch+k.ideal(flops, bytes, llm.BF16)/efficiency), flops, bytes, llm.BF16), flops, bytes, llm.BF16)
+	return k.piece(k.bound(k.scaled(floor, k.ideal(flops, bytes, llm.BF16)/efficiency, k.factors.PrefillAttention), flops, bytes, llm.BF16), flops, bytes, llm.BF16)
 }
 
 // decodeAttention is decode attention in one layer for n sequences: a floor, and seconds for each byte of cache read.
@@ -151,10 +151,10 @@ func (k kernels) decodeAttention(n float64, kv llm.DType) (floor, perByte float6
 		}
 	}
 	if curve == nil {
-		return 10e-6 * k.factors.DecodeAttention, max(k.factors.DecodeAttention/k.stream, 1) / k.bandwidth
+		return k.scaled(10e-6, 0, k.factors.DecodeAttention), max(k.factors.DecodeAttention/k.stream, 1) / k.bandwidth
 	}
 	floor, efficiency := curve.at(n)
-	return floor * k.launch * k.factors.DecodeAttention, 1 / (k.bandwidth * min(efficiency*k.streamScale/k.factors.DecodeAttention, 1))
+	return k.scaled(floor, 0, k.factors.DecodeAttention), 1 / (k.bandwidth * min(efficiency*k.streamScale/k.factors.DecodeAttention, 1))
 }
 
 // allReduce sums a message over the chips of a tensor-parallel group.

@@ -85,7 +85,7 @@ func (w walker) smallKernels(m, width float64) piece {
 	h := float64(w.model.Hidden)
 	qkv := (w.heads + 2*math.Max(1, float64(w.model.KVHeads)/w.tensor)) * float64(w.model.HeadDim)
 	p := w.elementwise(2 * 8 * m * h) // two norms: read and write the residual and the output, 2 bytes each
-	p.seconds += smallKernelSeconds * w.launch * w.factors.Bandwidth
+	p.seconds += w.scaled(smallKernelSeconds, 0, w.factors.Bandwidth)
 	p = p.plus(w.elementwise(4 * m * qkv)).plus(w.elementwise(4 * m * qkv))
 	p = p.plus(w.elementwise(6 * m * width))
 	return p

@@ -24,16 +24,37 @@ type Options struct {
 
 const (
 	defaultRounds = 15
+	coarseRounds  = 8 // of the searches that only find the neighbourhood
 	nudge         = 0.02 // of u, for derivatives: well above the rounding of simulated clocks, well below a factor's spread
 	huber         = 2.0  // standard errors from which a residual counts linearly
 
 	// The step model itself is granted an error on every figure: without it, a figure measured on many requests would count as exact
-	// and bend the physics to its last digit. The first search grants mostModelError; where its residuals turn out smaller, and
-	// there are more figures than the parameters use up, a second search grants what was seen.
-	mostModelError  = 0.02
+	// and bend the physics to its last digit. A last search grants what the residuals of the one before showed, if there are more
+	// figures than the parameters use up.
 	leastModelError = 0.002
+	mostModelError  = 0.2
 	enoughFreedom   = 5
+	adaptations     = 3
 )
+
+// modelErrors is how the granted error shrinks from search to search. A prior may be off by orders of magnitude: were residuals
+// counted in their final standard errors from the start, all would be outliers.
+var modelErrors = [...]float64{0.5, 0.1, 0.02}
+
+// ModelError is the standard error, of the logarithm, that is granted to the step model by metric. TTFT has one of its own: in closed
+// loops it hangs on which requests meet in a step.
+type ModelError struct {
+	TTFT float64 `toml:"ttft" json:"ttft"`
+	TPOT float64 `toml:"tpot" json:"tpot"`
+}
+
+func (e *ModelError) of(m Metric) *float64 {
+	switch m {
+	case TTFTMean, TTFTP50, TTFTP90, TTFTP99:
+		return &e.TTFT
+	}
+	return &e.TPOT
+}
 
 // Fit is a calibration.
 type Fit struct {
@@ -42,7 +63,7 @@ type Fit struct {
 	Confusion  []Pair // parameters the data can't tell apart
 	Residuals  []Residual
 	Loss       float64
-	ModelError float64 // of the logarithm, granted to the step model
+	ModelError ModelError
 	ChiSquare  float64 // mean squared residual over its standard error
 	Rounds     int
 	Converged  bool
@@ -69,7 +90,7 @@ func (r Residual) Error() float64 { return r.Predicted/r.Measured - 1 }
 
 // Run fits the factors of a deployment to loads. An *Impossible error says that the records are faster than physics allows.
 func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*Fit, error) {
-	p := &problem{ctx: ctx, loads: loads, parameters: o.Parameters, modelError: mostModelError}
+	p := &problem{ctx: ctx, loads: loads, parameters: o.Parameters}
 	if p.parameters == nil {
 		p.parameters = Parameters(d)
 	}
@@ -86,12 +107,20 @@ func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*
 	if rounds == 0 {
 		rounds = defaultRounds
 	}
-	f, err := p.search(rounds, o.Progress)
-	if err != nil {
-		return nil, err
+	var f *Fit
+	for _, e := range modelErrors {
+		var err error
+		if f, err = p.next(f, ModelError{e, e}, min(rounds, coarseRounds), o.Progress); err != nil {
+			return nil, err
+		}
 	}
-	if p.tighten(f.u) {
-		if f, err = p.search(rounds, o.Progress); err != nil {
+	for range adaptations {
+		e, ok := p.shown(f.u)
+		if !ok || e.near(p.modelError) {
+			break
+		}
+		var err error
+		if f, err = p.next(f, e, rounds, o.Progress); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +137,7 @@ type problem struct {
 	loads      []Load
 	parameters []Parameter
 	rows       int
-	modelError float64
+	modelError ModelError
 
 	at        []float64
 	logErrors []float64 // log(predicted / measured), by load and target
@@ -169,25 +198,42 @@ func (p *problem) look(u []float64) []float64 {
 }
 
 // sigma is the standard error of a target's logarithm.
-func (p *problem) sigma(t *Target) float64 { return math.Hypot(t.Noise, p.modelError) }
+func (p *problem) sigma(t *Target) float64 { return math.Hypot(t.Noise, *p.modelError.of(t.Metric)) }
 
-// tighten grants the model the error that it showed at u, and reports whether that is a good deal less than before.
-func (p *problem) tighten(u []float64) bool {
+// next searches from where a fit ended, at another granted error.
+func (p *problem) next(from *Fit, modelError ModelError, rounds int, progress func(round, most int, loss float64)) (*Fit, error) {
+	p.modelError, p.best = modelError, nil
+	if from != nil {
+		p.start = from.u
+	}
+	return p.search(rounds, progress)
+}
+
+// shown is the error that the model showed at u, beyond the noise of the figures; ok is false where too few figures tell.
+func (p *problem) shown(u []float64) (shown ModelError, ok bool) {
 	freedom := float64(p.rows) - p.used(u)
 	if freedom < enoughFreedom {
-		return false
+		return shown, false
 	}
-	r, sum := p.look(u), 0.0
+	var sum, count ModelError
+	r := p.look(u)
 	p.each(func(row int, t *Target) {
-		z := math.Max(-huber, math.Min(huber, r[row]/p.sigma(t)))
-		sum += z * z * p.modelError * p.modelError
+		// Outliers count up to where the loss turns linear.
+		e := math.Min(math.Abs(r[row]), 3*huber*p.sigma(t))
+		*sum.of(t.Metric) += math.Max(0, e*e-t.Noise*t.Noise)
+		*count.of(t.Metric)++
 	})
-	seen := math.Max(leastModelError, math.Sqrt(sum/freedom))
-	if seen > 0.7*p.modelError {
-		return false
+	share := freedom / float64(p.rows) // of the figures, after what the parameters take up
+	for _, m := range []Metric{TTFTMean, TPOTMean} {
+		*shown.of(m) = math.Min(mostModelError, math.Max(leastModelError, math.Sqrt(*sum.of(m)/math.Max(1, share**count.of(m)))))
 	}
-	p.modelError, p.best, p.start = seen, nil, u
-	return true
+	return shown, true
+}
+
+// near reports whether another search would hardly differ.
+func (e ModelError) near(other ModelError) bool {
+	near := func(a, b float64) bool { return a > 0.7*b && a < 1.4*b }
+	return near(e.TTFT, other.TTFT) && near(e.TPOT, other.TPOT)
 }
 
 // used is how many parameters the data decide at u: the trace of posterior covariance x data's information.

@@ -32,16 +32,16 @@ type Profile struct {
 	Sources       []string `toml:"sources" json:"sources"`   // record files
 	Requests      int      `toml:"requests" json:"requests"`
 	Loads         []string `toml:"loads" json:"loads"`
-	ModelError    float64  `toml:"model_error" json:"model_error"` // standard error granted to the step model, as a share
 	Converged     bool     `toml:"converged" json:"converged"`
 	Notes         []string `toml:"notes" json:"notes,omitempty"`
 
-	Factors   hardware.Factors `toml:"factors" json:"factors"`
-	Range     Range            `toml:"range" json:"range"`
-	Errors    Errors           `toml:"errors" json:"errors"`
-	Estimates []Estimate       `toml:"estimate" json:"estimates"`
-	Confused  []Pair           `toml:"confused" json:"confused,omitempty"`
-	HeldOut   []Residual       `toml:"held_out" json:"held_out,omitempty"`
+	Factors    hardware.Factors `toml:"factors" json:"factors"`
+	Range      Range            `toml:"range" json:"range"`
+	ModelError ModelError       `toml:"model_error" json:"model_error"`
+	Errors     Errors           `toml:"errors" json:"errors"`
+	Estimates  []Estimate       `toml:"estimate" json:"estimates"`
+	Confused   []Pair           `toml:"confused" json:"confused,omitempty"`
+	HeldOut    []Residual       `toml:"held_out" json:"held_out,omitempty"`
 }
 
 // Errors are mean absolute relative errors on the loads kept back; 0: none was kept back.

@@ -157,8 +157,8 @@ func turnaround(samples []sample, clients int) int64 {
 	return int64(gaps[len(gaps)/2] * 1e9)
 }
 
-// targetsOf are the means of TTFT and TPOT, weighed by how well so many requests tell them. TTFT's median stands beside its mean
-// where there are enough requests: under load the two depend on different parts of the queue.
+// targetsOf are the means of TTFT and TPOT, weighed by how well so many requests tell them. Medians are no targets: clients of a
+// closed loop move in lockstep, which makes TTFT bimodal, and the median jumps from one mode to the other.
 func targetsOf(samples []sample) []Target {
 	var ttft, tpot []float64
 	for _, s := range samples {
@@ -180,10 +180,6 @@ func targetsOf(samples []sample) []Target {
 	}
 	if len(tpot) > 0 {
 		add(TPOTMean, tpot, meanOf(tpot))
-	}
-	if len(ttft) >= 16 {
-		sort.Float64s(ttft)
-		add(TTFTP50, ttft, quantile(ttft, 0.5))
 	}
 	return out
 }

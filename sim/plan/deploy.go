@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"scoville/hardware"
+	"scoville/hardware/calibrate"
 	"scoville/model/cost"
 	"scoville/model/llm"
 	"scoville/profiles"
@@ -63,16 +64,18 @@ func withPrecision(p llm.Precision, weights, kv, activations string) (llm.Precis
 
 // deployment is one candidate, resolved.
 type deployment struct {
-	section *CandidateSection
-	name    string
-	chip    hardware.Chip
-	engine  hardware.EngineProfile
-	model   *served
-	hw      hardware.Deployment
-	fit     *hardware.MemoryFit
-	steps   hardware.StepModel
-	config  sim.Config
-	refusal string // why it can't run at all
+	section          *CandidateSection
+	name             string
+	chip             hardware.Chip
+	engine           hardware.EngineProfile
+	model            *served
+	hw               hardware.Deployment
+	fit              *hardware.MemoryFit
+	steps            hardware.StepModel
+	calibrated       *calibrate.Profile // nil: shipped speeds
+	calibrationNotes []string
+	config           sim.Config
+	refusal          string // why it can't run at all
 
 	answered *Candidate
 	input    cost.Input
@@ -99,6 +102,9 @@ func (p *planner) deploy(i int) (*deployment, error) {
 		Chip: d.chip, Model: d.model.arch, Precision: precision, Engine: d.engine, PowerLimitWatts: c.PowerLimitWatts,
 		Split: llm.Split{Tensor: c.TensorParallel, Pipeline: c.PipelineParallel, Expert: c.ExpertParallel}.Normal(),
 	}
+	if err := d.calibrate(p.file); err != nil {
+		return nil, p.file.candidateError(i, "calibration: %v", err)
+	}
 	if err := d.build(p); err != nil {
 		return nil, p.file.candidateError(i, "%s: %v", d.chip.Name, err)
 	}
@@ -106,6 +112,19 @@ func (p *planner) deploy(i int) (*deployment, error) {
 		d.name = d.defaultName()
 	}
 	return d, nil
+}
+
+// calibrate lays the factors of a calibration file over the shipped speeds.
+func (d *deployment) calibrate(f *File) (err error) {
+	if d.section.Calibration == "" || len(d.chip.Blanks()) > 0 {
+		return nil
+	}
+	if d.calibrated, err = calibrate.ReadProfile(f.inFolder(d.section.Calibration)); err != nil {
+		return err
+	}
+	d.hw, d.calibrationNotes, err = d.calibrated.Apply(d.hw)
+	d.engine, d.chip = d.hw.Engine, d.hw.Chip
+	return err
 }
 
 func (d *deployment) resolve(f *File) (err error) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sort"
 	"strconv"
+	"strings"
 
 	"scoville/hardware"
 	"scoville/model/fact"
@@ -86,7 +87,7 @@ func (d *deployment) describe(p *planner) *Candidate {
 		Precision:      fmt.Sprintf("%s weights, %s KV", d.model.precision.Weights, d.model.precision.KV),
 		TensorParallel: s.Tensor, PipelineParallel: s.Pipeline, ExpertParallel: s.Expert, ChipsPerReplica: s.Chips(),
 		Memory:   d.memory(p.traffic.summary.MeanInput + p.traffic.summary.MeanOutput),
-		Accuracy: accuracyOf(d),
+		Accuracy: accuracyOf(d, p.traffic),
 	}
 	if d.refusal == "" {
 		c.EngineSettings = []Setting{
@@ -248,6 +249,23 @@ func (p *planner) spreadsheet(c *Candidate) {
 }
 
 // accuracyOf says how far predictions of this kind were off on measured runs.
-func accuracyOf(*deployment) Accuracy {
-	return Accuracy{Basis: "not calibrated on this machine; docs/accuracy.md holds the scores of shipped profiles on measured runs"}
+func accuracyOf(d *deployment, t *traffic) Accuracy {
+	if d.calibrated == nil {
+		return Accuracy{Basis: "not calibrated on this machine; docs/accuracy.md holds the scores of shipped profiles on measured runs"}
+	}
+	e := d.calibrated.Errors
+	a := Accuracy{Basis: d.calibrated.Basis(), TTFTError: e.TTFT, TPOTError: e.TPOT, ThroughputError: e.Throughput}
+	for _, q := range d.calibrated.HeldOut {
+		a.Points = append(a.Points, AccuracyPoint{Metric: string(q.Metric), Label: q.Load, Measured: q.Measured, Predicted: q.Predicted})
+	}
+	outside := append([]string(nil), d.calibrationNotes...)
+	for _, x := range [][2]float64{{t.summary.MeanInput, t.summary.MeanOutput}, {t.summary.P99Input, t.summary.P99Output}} {
+		if inside, why := d.calibrated.Range.Covers(x[0], x[1]); !inside {
+			outside = append(outside, why)
+		}
+	}
+	if a.InsideRange = len(outside) == 0; !a.InsideRange {
+		a.Basis += ". Outside what was measured: " + strings.Join(outside, "; ")
+	}
+	return a
 }

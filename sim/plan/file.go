@@ -93,6 +93,7 @@ type CandidateSection struct {
 	Chip             string           `toml:"chip"`
 	ChipFile         string           `toml:"chip_file"` // a chip profile TOML of the user's
 	Engine           string           `toml:"engine"`
+	Calibration      string           `toml:"calibration"` // a file of scoville calibrate for this chip
 	TensorParallel   int              `toml:"tensor_parallel"`
 	PipelineParallel int              `toml:"pipeline_parallel"`
 	ExpertParallel   int              `toml:"expert_parallel"`

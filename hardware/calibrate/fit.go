@@ -24,7 +24,7 @@ type Options struct {
 
 const (
 	defaultRounds = 15
-	coarseRounds  = 8 // of the searches that only find the neighbourhood
+	coarseRounds  = 8    // of the searches that only find the neighbourhood
 	nudge         = 0.02 // of u, for derivatives: well above the rounding of simulated clocks, well below a factor's spread
 	huber         = 2.0  // standard errors from which a residual counts linearly
 

@@ -8,11 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
-	"scoville/model/tomlfile"
 )
 
 // Exit codes, as documented in docs/cli.md.
@@ -57,6 +56,8 @@ func commands() []*cli.Command {
 		gateCommand(),
 		reportCommand(),
 		diffCommand(),
+		completionCommand(),
+		manCommand(),
 	}
 }
 
@@ -70,25 +71,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitBadInput
 		}
 	}()
-	app := &cli.App{
-		Name:                 "scoville",
-		Usage:                "how many accelerator chips serve a language model within its SLA, and what a million tokens cost",
-		Version:              version(),
-		Commands:             commands(),
-		Suggest:              true,
-		Reader:               stdin,
-		Writer:               stdout,
-		ErrWriter:            stderr,
-		HideHelpCommand:      true,
-		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         usageError,
-		Action:               rootAction,
-		EnableBashCompletion: true,
-	}
-	for _, c := range app.Commands {
-		setUsageErrors(c)
-	}
+	app := newApp(stdin, stdout, stderr)
+	started := time.Now()
 	err := app.RunContext(ctx, flagsFirst(app, args))
+	logger(app).Info("done", "seconds", time.Since(started).Seconds(), "failed", err != nil)
 	if err == nil {
 		return exitOK
 	}
@@ -103,113 +89,37 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return exitBadInput
 }
 
+// newApp is the program as the library sees it. A new one is made for each run.
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	app := &cli.App{
+		Name:                 "scoville",
+		Usage:                "how many accelerator chips serve a language model within its SLA, and what a million tokens cost",
+		Version:              version(),
+		Description:          "Exit codes: 0 done, 1 a verdict failed (simulate, gate, validate), 2 bad input, 3 no answer within the limits given, 130 interrupted.\nResults go to stdout; progress, warnings and the log go to stderr. Flags may stand before or after arguments.",
+		Commands:             commands(),
+		Flags:                []cli.Flag{&cli.BoolFlag{Name: "verbose", Usage: "a structured log on stderr, with any command", DisableDefaultText: true}},
+		Suggest:              true,
+		Reader:               stdin,
+		Writer:               stdout,
+		ErrWriter:            stderr,
+		HideHelpCommand:      true,
+		ExitErrHandler:       func(*cli.Context, error) {},
+		OnUsageError:         usageError,
+		Before:               startLog,
+		Action:               rootAction,
+		EnableBashCompletion: true,
+	}
+	for _, c := range app.Commands {
+		finish(c, "")
+	}
+	return app
+}
+
 func rootAction(c *cli.Context) error {
 	if c.Args().Len() == 0 {
 		return cli.ShowAppHelp(c)
 	}
 	return unknownCommand(c.Args().First(), c.App.Commands)
-}
-
-func unknownCommand(name string, among []*cli.Command) error {
-	var names []string
-	for _, c := range among {
-		names = append(names, c.Name)
-	}
-	if near := tomlfile.Nearest(name, names); near != "" {
-		return fmt.Errorf("unknown command %q (did you mean %q?)", name, near)
-	}
-	return fmt.Errorf("unknown command %q; the commands are %s", name, strings.Join(names, ", "))
-}
-
-// usageError turns the library's flag message into one line with the nearest flag.
-func usageError(c *cli.Context, err error, _ bool) error {
-	const undefined = "flag provided but not defined: -"
-	if name, ok := strings.CutPrefix(err.Error(), undefined); ok {
-		var names []string
-		for _, f := range c.Command.Flags {
-			names = append(names, f.Names()...)
-		}
-		name = strings.TrimLeft(name, "-")
-		if near := tomlfile.Nearest(name, names); near != "" {
-			return fmt.Errorf("%s: unknown flag --%s (did you mean --%s?)", c.Command.FullName(), name, near)
-		}
-		return fmt.Errorf("%s: unknown flag --%s (see scoville %s --help)", c.Command.FullName(), name, c.Command.FullName())
-	}
-	return fmt.Errorf("%s: %w", c.Command.FullName(), err)
-}
-
-func setUsageErrors(c *cli.Command) {
-	c.OnUsageError = usageError
-	c.HideHelpCommand = true
-	if len(c.Subcommands) > 0 && c.Action == nil {
-		c.Action = func(ctx *cli.Context) error {
-			if ctx.Args().Len() == 0 {
-				return cli.ShowSubcommandHelp(ctx)
-			}
-			return unknownCommand(ctx.Args().First(), c.Subcommands)
-		}
-	}
-	for _, s := range c.Subcommands {
-		setUsageErrors(s)
-	}
-}
-
-// flagsFirst moves flags that stand after arguments to before them, because the library would silently ignore them.
-// "--" ends the flags, as usual.
-func flagsFirst(app *cli.App, args []string) []string {
-	if len(args) < 2 {
-		return args
-	}
-	at, level := 1, app.Commands
-	var flags []cli.Flag
-	for at < len(args) {
-		c := find(level, args[at])
-		if c == nil {
-			break
-		}
-		flags, level = c.Flags, c.Subcommands
-		at++
-	}
-	out := append([]string(nil), args[:at]...)
-	var rest []string
-	for i := at; i < len(args); i++ {
-		a := args[i]
-		if a == "--" {
-			rest = append(rest, args[i:]...)
-			break
-		}
-		if len(a) < 2 || a[0] != '-' {
-			rest = append(rest, a)
-			continue
-		}
-		out = append(out, a)
-		if !strings.Contains(a, "=") && takesValue(flags, strings.TrimLeft(a, "-")) && i+1 < len(args) {
-			i++
-			out = append(out, args[i])
-		}
-	}
-	return append(out, rest...)
-}
-
-func find(among []*cli.Command, name string) *cli.Command {
-	for _, c := range among {
-		if c.HasName(name) {
-			return c
-		}
-	}
-	return nil
-}
-
-func takesValue(flags []cli.Flag, name string) bool {
-	for _, f := range flags {
-		for _, n := range f.Names() {
-			if n == name {
-				d, ok := f.(cli.DocGenerationFlag)
-				return ok && d.TakesValue()
-			}
-		}
-	}
-	return false
 }
 
 // version is the module version, or the commit it was built from.

@@ -139,7 +139,7 @@ func fleetOverrides(c *cli.Context, f *cost.File) error {
 	}
 	if c.IsSet("watts") || c.IsSet("idle-watts") {
 		if !c.IsSet("watts") {
-			return fmt.Errorf("%s: --idle-watts needs --watts, the draw of a busy chip", c.Command.FullName())
+			return fmt.Errorf("%s: --idle-watts needs --watts, the draw of a busy chip", commandName(c))
 		}
 		f.Fleet.Power = []cost.PowerPoint{{LoadShare: 0, WattsPerChip: c.Float64("idle-watts")}, {LoadShare: 1, WattsPerChip: c.Float64("watts")}}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -35,15 +36,24 @@ func format(c *cli.Context, valid ...string) (string, error) {
 			return f, nil
 		}
 	}
-	return "", fmt.Errorf("%s: --format %q is not one of %v", c.Command.FullName(), f, valid)
+	return "", fmt.Errorf("%s: --format %q is not one of %v", commandName(c), f, valid)
 }
 
 // exactArgs refuses a missing or surplus argument by name.
 func exactArgs(c *cli.Context, names ...string) error {
-	if n := c.Args().Len(); n != len(names) {
-		return fmt.Errorf("%s: takes %d argument(s) %v, got %d %q", c.Command.FullName(), len(names), names, n, c.Args().Slice())
+	given := c.Args().Slice()
+	if len(given) < len(names) {
+		return fmt.Errorf("%s: %s is missing (see scoville %s --help)", commandName(c), names[len(given)], commandName(c))
+	}
+	if len(given) > len(names) {
+		return fmt.Errorf("%s: %q is one argument too many (see scoville %s --help)", commandName(c), given[len(names)], commandName(c))
 	}
 	return nil
+}
+
+// commandName is the command as typed after "scoville".
+func commandName(c *cli.Context) string {
+	return strings.TrimPrefix(c.Command.HelpName, c.App.Name+" ")
 }
 
 // printJSON writes v indented, ending in a newline.

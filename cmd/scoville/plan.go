@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,18 +128,20 @@ func checkFolder(dir string) error {
 	}
 }
 
-// progress draws stages on stderr when it is a terminal.
+// progress draws stages on stderr when it is a terminal, and logs them.
 type progress struct {
+	log  *slog.Logger
 	to   io.Writer
 	on   bool
 	last int
 }
 
 func newProgress(c *cli.Context) *progress {
-	return &progress{to: c.App.ErrWriter, on: interactive(c.App.ErrWriter) && !c.Bool("quiet")}
+	return &progress{log: logger(c.App), to: c.App.ErrWriter, on: interactive(c.App.ErrWriter) && !c.Bool("quiet") && !c.Bool("verbose")}
 }
 
 func (p *progress) stage(name string, done, total int) {
+	p.log.Info("stage", "name", name, "done", done, "of", total)
 	if !p.on {
 		return
 	}

@@ -35,7 +35,7 @@ func profilesCommand() *cli.Command {
 					&cli.StringFlag{Name: "collectives", Usage: "CSV: chip,source,version,op,kernel,dtype,gpus,elements,latency_ms"},
 					&cli.StringFlag{Name: "source", Value: "kernel tables given to profiles derive", Usage: "provenance written into the file"},
 					&cli.StringFlag{Name: "date", Value: "unknown", Usage: "when the tables were measured"},
-					outFlag(""), formatFlag(),
+					&cli.StringFlag{Name: "o", Aliases: []string{"output"}, Usage: "write the curves to this TOML file; default: stdout"}, formatFlag(),
 				},
 			},
 		},

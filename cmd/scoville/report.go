@@ -120,6 +120,7 @@ func writeReports(c *cli.Context, r *plan.Result, name string, always ...string)
 				said[w] = true
 			}
 		}
+		logger(c.App).Info("wrote", "path", path)
 		written = append(written, path)
 	}
 	return written, nil

@@ -87,7 +87,7 @@ func traceOptions(c *cli.Context) (trace.Options, error) {
 		for _, pair := range strings.Split(text, ",") {
 			what, name, ok := strings.Cut(pair, "=")
 			if !ok || name == "" {
-				return o, fmt.Errorf("%s: --columns: %q is not WHAT=NAME", c.Command.FullName(), pair)
+				return o, fmt.Errorf("%s: --columns: %q is not WHAT=NAME", commandName(c), pair)
 			}
 			o.Columns[what] = name
 		}
@@ -221,7 +221,7 @@ func workloadGenerate(c *cli.Context) error {
 		return err
 	}
 	if c.Float64("seconds") == 0 && c.Int64("requests") <= 0 {
-		return fmt.Errorf("%s: --requests %d: a positive number, or --seconds, is needed", c.Command.FullName(), c.Int64("requests"))
+		return fmt.Errorf("%s: --requests %d: a positive number, or --seconds, is needed", commandName(c), c.Int64("requests"))
 	}
 	w, err := loadWorkload(c.Args().First())
 	if err != nil {
@@ -270,11 +270,11 @@ func workloadUsers(c *cli.Context) error {
 	}
 	peak, err := workload.PeakFromUsers(c.Float64("daily-active"), c.Float64("requests"), factor)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Command.FullName(), err)
+		return fmt.Errorf("%s: %w", commandName(c), err)
 	}
 	months := c.Int("months")
 	if months < 0 || months > 600 {
-		return fmt.Errorf("%s: --months %d is not between 0 and 600", c.Command.FullName(), months)
+		return fmt.Errorf("%s: --months %d is not between 0 and 600", commandName(c), months)
 	}
 	growth := &workload.Growth{RatePerMonth: c.Float64("growth")}
 	rows := []usersRow{}

@@ -81,7 +81,7 @@ func observe(c *cli.Context) (*servermetrics.Observed, error) {
 	}
 	seconds := c.Float64("seconds")
 	if !(seconds >= 0) {
-		return nil, fmt.Errorf("%s: --seconds %g is not a time of at least 0", c.Command.FullName(), seconds)
+		return nil, fmt.Errorf("%s: --seconds %g is not a time of at least 0", commandName(c), seconds)
 	}
 	switch c.Args().Len() {
 	case 1:
@@ -104,7 +104,7 @@ func observe(c *cli.Context) (*servermetrics.Observed, error) {
 		defer later.Close()
 		return servermetrics.Between(earlier, later, c.Args().Get(1), c.String("model"), seconds)
 	}
-	return nil, fmt.Errorf("%s: give a metrics page, two pages, or --prometheus URL", c.Command.FullName())
+	return nil, fmt.Errorf("%s: give a metrics page, two pages, or --prometheus URL", commandName(c))
 }
 
 func printObserved(w io.Writer, o *servermetrics.Observed) {

@@ -58,8 +58,8 @@ func (l Limits) Lint(outputTokens float64) []string {
 		}
 		if okTTFT && okTPOT && okE2E && outputTokens > 1 {
 			if sum := ttft.Seconds + (outputTokens-1)*tpot.Seconds; sum > e2e.Seconds {
-				warnings = append(warnings, fmt.Sprintf("limits contradict: TTFT %.4g s + (%.4g - 1) tokens x %.4g s = %.4g s, above the E2E limit of %.4g s",
-					ttft.Seconds, outputTokens, tpot.Seconds, sum, e2e.Seconds))
+				warnings = append(warnings, fmt.Sprintf("limits contradict: TTFT %.4g s + (%.4g - 1) tokens x %.4g s = %.4g s, above the E2E limit of %.4g s%s",
+					ttft.Seconds, outputTokens, tpot.Seconds, sum, e2e.Seconds, remedy(ttft, e2e, outputTokens)))
 			}
 		}
 	}
@@ -77,6 +77,14 @@ func (l Limits) Lint(outputTokens float64) []string {
 		}
 	}
 	return warnings
+}
+
+// remedy says which TPOT the E2E limit leaves.
+func remedy(ttft, e2e Limit, outputTokens float64) string {
+	if left := e2e.Seconds - ttft.Seconds; left > 0 {
+		return fmt.Sprintf("; the E2E limit binds: it leaves a TPOT of %.4g s", left/(outputTokens-1))
+	}
+	return "; the E2E limit binds: it leaves no time for the answer"
 }
 
 // tightest returns the limit of least time on a metric.

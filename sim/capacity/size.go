@@ -3,6 +3,7 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"scoville/sim"
 )
@@ -82,4 +83,13 @@ func gallop(passes func(int) (bool, error), guess, limit int) (low, high int, er
 		}
 		n = next
 	}
+}
+
+// Replicas is how many replicas a load takes by division, at a load each: the knee, or saturation for zero headroom. Size, which simulates
+// the fleet, is the answer; these two numbers stand beside it.
+func Replicas(load, each float64) int {
+	if !(each > 0) {
+		return 0
+	}
+	return int(math.Ceil(load/each - 1e-9))
 }

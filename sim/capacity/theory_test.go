@@ -195,3 +195,12 @@ func TestAnswerPassesAndFivePercentMoreFails(t *testing.T) {
 		t.Errorf("the answer passes in %d and 1.05 times it fails in %d of %d scenarios; at least %d of each are expected at 95 %%", passed, failed, scenarios, want)
 	}
 }
+
+// faster is a server of another speed.
+type faster struct{ times float64 }
+
+func (f faster) Step(b hardware.Batch) hardware.Work {
+	return hardware.Work{Seconds: 1e-5 * float64(b.PrefillTokens) / f.times}
+}
+func (faster) Decode(int) hardware.DecodeWork { return hardware.DecodeWork{} }
+func (faster) IdleWatts() float64             { return 0 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sort"
@@ -169,20 +170,46 @@ func (d *deployment) fullBatch(tokens float64) int {
 	return max(1, int(n))
 }
 
-// binding says in words what keeps the replica from holding more.
-func (d *deployment) binding(p *planner, c *Candidate, a *capacity.Answer) string {
-	r := a.Below
+// binding says in words what keeps the replica from holding more. Memory and the sequence cap bind when the replica would hold 5 % more
+// with twice of them; otherwise it is where the time goes.
+func (d *deployment) binding(ctx context.Context, p *planner, c *Candidate, a *capacity.Answer) (string, error) {
+	r, e := a.Below, d.config.Engine
 	limit := c.Capacity.BindingLimit
 	if limit == "" {
 		limit = "the backlog grows"
 	}
-	e := d.config.Engine
-	switch {
-	case r.MaxKVShare > 0.97 && (r.Preemptions > 0 || r.MeanWaiting > 0.05):
-		return fmt.Sprintf("KV memory: the cache of %s tokens is full (%s)", grouped(float64(d.fit.ReplicaKVTokens())), limit)
-	case r.MeanRunning > 0.9*float64(e.MaxSequences):
-		return fmt.Sprintf("the cap of %d sequences (%s)", e.MaxSequences, limit)
+	more := func(relax func(*sim.Engine)) (bool, error) {
+		other := *d
+		relax(&other.config.Engine)
+		run, err := p.one(ctx, &other, a.Roots[0]*relaxedLoad, 0)
+		return err == nil && capacity.Passes(run), err
 	}
+	if r.MaxKVShare > 0.9 {
+		ok, err := more(func(e *sim.Engine) { e.KVBlocks *= 2 })
+		if err != nil {
+			return "", err
+		}
+		if ok || r.MaxKVShare > 0.97 && r.Preemptions > 0 {
+			return fmt.Sprintf("KV memory: the cache of %s tokens is full (%s)", grouped(float64(d.fit.ReplicaKVTokens())), limit), nil
+		}
+	}
+	if r.MeanRunning > 0.5*float64(e.MaxSequences) {
+		ok, err := more(func(e *sim.Engine) { e.MaxSequences *= 2 })
+		if err != nil {
+			return "", err
+		}
+		if ok || r.MeanRunning > 0.9*float64(e.MaxSequences) {
+			return fmt.Sprintf("the cap of %d sequences (%s)", e.MaxSequences, limit), nil
+		}
+	}
+	return d.bindingRate(p, r, limit), nil
+}
+
+// relaxedLoad is the load, over the capacity, at which a relaxed replica must pass: beyond the precision of the search.
+const relaxedLoad = 1.05
+
+// bindingRate is what takes a replica's time.
+func (d *deployment) bindingRate(p *planner, r *sim.Result, limit string) string {
 	prefill, decode := d.split(p.traffic)
 	what, share := "decode rate", decode/(prefill+decode)
 	if prefill > decode {

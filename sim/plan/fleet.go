@@ -30,8 +30,9 @@ func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) er
 	peak := loadPoint(sized.At, p.traffic.peakQPS, sized.Replicas)
 	c.Fleet = Fleet{
 		Replicas: sized.Replicas, SpareReplicas: p.spares(d, sized.Replicas),
-		ReplicasBySaturation: int(math.Ceil(p.traffic.peakQPS / c.Capacity.SaturationPerSecond)), ReplicasByMemory: 1,
-		Peak: peak, PrefixHitRate: sized.At.PrefixHitRate, PrefillShare: sized.At.PrefillShare, Routing: string(p.routing()), Timelines: sized.At.Timelines,
+		ReplicasBySaturation: capacity.Replicas(p.traffic.peakQPS, c.Capacity.SaturationPerSecond), ReplicasByMemory: 1, ChipsByMemory: d.minimumChips(),
+		ReplicasByKnee: capacity.Replicas(p.traffic.peakQPS, c.Capacity.Low),
+		Peak:           peak, PrefixHitRate: sized.At.PrefixHitRate, PrefillShare: sized.At.PrefillShare, Routing: string(p.routing()), Timelines: sized.At.Timelines,
 	}
 	if sized.OneFewer != nil {
 		fewer := loadPoint(sized.OneFewer, p.traffic.peakQPS, sized.Replicas-1)

@@ -129,6 +129,8 @@ type Capacity struct {
 	Binding               string      `json:"binding"`                  // the constraint that binds, in words
 	BindingLimit          string      `json:"binding_limit"`            // the SLA line that breaks first, e.g. "ttft_p99"
 	OutputTokensPerSecond float64     `json:"output_tokens_per_second"` // at Low, one replica
+	CeilingPerSecond      float64     `json:"ceiling_per_second"`       // no schedule lets the replica exceed this rate
+	Concurrency           float64     `json:"concurrency"`              // requests running at once at Low, one replica
 	Curve                 []LoadPoint `json:"curve"`
 	Warnings              []string    `json:"warnings,omitempty"`
 }
@@ -160,6 +162,8 @@ type Fleet struct {
 	Availability         float64        `json:"availability,omitempty"` // probability that at least Replicas are up
 	ReplicasBySaturation int            `json:"replicas_by_saturation"` // zero headroom: peak / saturation
 	ReplicasByMemory     int            `json:"replicas_by_memory"`     // minimum that holds the model: 1 where it fits
+	ReplicasByKnee       int            `json:"replicas_by_knee"`       // peak / load one replica holds within the SLA, by division
+	ChipsByMemory        int            `json:"chips_by_memory"`        // the fewest chips of this kind that hold the model and one longest request; 0: none do
 	PeakKilowatts        float64        `json:"peak_kilowatts"`         // at the wall, PUE excluded
 	MeanKilowatts        float64        `json:"mean_kilowatts"`
 	FacilityKilowatts    float64        `json:"facility_kilowatts"` // provisioned, PUE included

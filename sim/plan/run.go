@@ -200,7 +200,13 @@ func (p *planner) findCapacity(ctx context.Context, d *deployment, c *Candidate)
 	if err := p.curve(ctx, d, c); err != nil {
 		return err
 	}
-	c.Capacity.Binding = d.binding(p, c, a)
+	if c.Capacity.Binding, err = d.binding(ctx, p, c, a); err != nil {
+		return err
+	}
+	c.Capacity.CeilingPerSecond, c.Capacity.Concurrency = d.ceilingQPS(p.traffic), a.Below.MeanRunning
+	if a.Low > c.Capacity.CeilingPerSecond {
+		c.Capacity.Warnings = append(c.Capacity.Warnings, fmt.Sprintf("the capacity found is above the bound of %.4g requests/s: the run is too short for its SLA", c.Capacity.CeilingPerSecond))
+	}
 	c.Capacity.OutputTokensPerSecond = c.Capacity.Low * p.traffic.summary.MeanOutput
 	return nil
 }

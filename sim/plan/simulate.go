@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"scoville/model/tomlfile"
+	"scoville/model/workload"
 	"scoville/sim"
 	"scoville/sim/capacity"
 )
@@ -17,6 +18,7 @@ type SimulateOptions struct {
 	Candidate         string // number from 0, or name
 	Replicas          int
 	RequestsPerSecond float64 // 0: the plan's peak
+	Concurrency       int     // instead of a rate: so many clients in a closed loop over the whole fleet, as benchmarks do
 	KeepRequests      bool
 }
 
@@ -25,10 +27,23 @@ type Simulation struct {
 	Candidate         string        `json:"candidate"`
 	Replicas          int           `json:"replicas"`
 	Chips             int           `json:"chips"`
-	RequestsPerSecond float64       `json:"requests_per_second"`
+	RequestsPerSecond float64       `json:"requests_per_second"` // offered; of a closed loop, what came about
+	CeilingPerSecond  float64       `json:"ceiling_per_second"`  // no schedule lets this fleet exceed this rate
+	Declared          bool          `json:"declared_unstable"`   // the rate is above the ceiling: known before any run
+	Concurrency       *Concurrency  `json:"concurrency,omitempty"`
 	Met               bool          `json:"met"` // on every replication
 	Why               string        `json:"why,omitempty"`
 	Runs              []*sim.Result `json:"runs"` // one a replication
+}
+
+// Concurrency sets what a closed loop asks for against what the KV cache and the scheduler admit. By Little's law the requests in flight are
+// throughput x time in system, so a benchmark that claims more running requests than Admitted is wrong.
+type Concurrency struct {
+	Asked     int     `json:"asked"`
+	Admitted  float64 `json:"admitted"` // requests of mean length that all replicas together hold at once
+	Running   float64 `json:"running"`  // mean, as simulated
+	Waiting   float64 `json:"waiting"`
+	Reachable bool    `json:"reachable"`
 }
 
 // Simulate runs one candidate's fleet at a size and a rate.
@@ -55,6 +70,16 @@ func Simulate(ctx context.Context, f *File, o SimulateOptions) (*Simulation, err
 	}
 	d.config.Options.KeepRequests = o.KeepRequests
 	out := &Simulation{Candidate: d.name, Replicas: o.Replicas, Chips: o.Replicas * d.hw.Split.Chips(), RequestsPerSecond: p.traffic.peakQPS, Met: true}
+	out.CeilingPerSecond = float64(o.Replicas) * d.ceilingQPS(p.traffic)
+	if o.Concurrency > 0 {
+		if err := p.closeLoop(o.Concurrency); err != nil {
+			return nil, err
+		}
+		admitted := float64(o.Replicas * d.fullBatch(p.traffic.summary.MeanInput+p.traffic.summary.MeanOutput))
+		out.Concurrency = &Concurrency{Asked: o.Concurrency, Admitted: admitted, Reachable: float64(o.Concurrency) <= admitted}
+	} else if p.traffic.peakQPS > out.CeilingPerSecond {
+		out.Declared = true
+	}
 	for r := range p.fleetReplications() {
 		run, err := p.fleetOnce(ctx, d, o.Replicas, r)
 		if err != nil {
@@ -65,7 +90,38 @@ func Simulate(ctx context.Context, f *File, o SimulateOptions) (*Simulation, err
 			out.Met, out.Why = false, strings.Join(append([]string{string(run.Verdict)}, run.Violations...), "; ")
 		}
 	}
+	out.conclude()
 	return out, nil
+}
+
+// conclude says what the closed loop came to, and what was known beforehand.
+func (s *Simulation) conclude() {
+	if c := s.Concurrency; c != nil {
+		c.Running, c.Waiting = s.Runs[0].MeanRunning, s.Runs[0].MeanWaiting
+		s.RequestsPerSecond = s.Runs[0].RequestsPerSecond
+		if !c.Reachable {
+			s.Met = false
+			s.Why = fmt.Sprintf("a concurrency of %d is unreachable: the replicas admit %.0f requests of mean length at once; %.1f run on average", c.Asked, c.Admitted, c.Running)
+		}
+	}
+	if s.Declared {
+		s.Met = false
+		s.Why = fmt.Sprintf("unstable whatever the schedule: %.4g requests/s are offered, the replicas can't do more than %.4g", s.RequestsPerSecond, s.CeilingPerSecond)
+	}
+}
+
+// closeLoop turns the traffic into a closed loop of clients.
+func (p *planner) closeLoop(clients int) error {
+	w := *p.traffic.workload
+	if w.Trace != nil || w.Sessions != nil {
+		return fmt.Errorf("a concurrency needs drawn traffic without sessions; %s has its own arrivals", p.file.workloadName())
+	}
+	w.Arrivals = workload.Arrivals{Process: "closed-loop", ClosedLoop: &workload.ClosedLoop{Concurrency: clients, InitialBurst: true}}
+	if err := w.Validate(); err != nil {
+		return err
+	}
+	p.traffic.workload, p.traffic.peakQPS = &w, 0
+	return nil
 }
 
 // pick resolves one candidate by number or name.

@@ -112,7 +112,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{exitOK, []string{"models", "list"}},
 		{exitOK, []string{"plan", plan, "-o", "none"}},
-		{exitVerdict, []string{"simulate", plan, "--rate", "5000"}},
+		{exitVerdict, []string{"simulate", plan, "--rate", "150"}},
 		{exitBadInput, []string{"plan", "nothing.toml"}},
 		{exitBadInput, []string{"plan", plan, "-o", "none", "--set", "sla.ttft_p99=0"}},
 		{exitBadInput, []string{"plan", plan, "--no-such-flag"}},

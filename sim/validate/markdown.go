@@ -53,8 +53,9 @@ func scoreHead(head ...string) []string {
 func WriteMarkdown(w io.Writer, r *Report, stamp Stamp) error {
 	m := &markdown{w: w}
 	m.printf("# Accuracy\n\nMade by `%s` on %s, commit %s: %d simulations, %d figures compared, %d rows left out. Do not edit by hand.\n\n", stamp.Command, stamp.Date, stamp.Commit, r.Runs, r.Compared, r.LeftOut)
-	m.printf(method)
+	m.printf("%s", method)
 	m.targets(r)
+	m.printf("%s", notes)
 	m.printf("## By table\n\n")
 	m.scores(r.ByTable, false)
 	m.extras(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"sync"
 
 	"scoville/hardware"
 	"scoville/model/workload"
@@ -14,6 +15,27 @@ import (
 type Deployment struct {
 	Hardware hardware.Deployment
 	Engine   sim.Engine
+
+	// The loads of a fit ask for the step times of the same factors one after another; tabulating them takes longer than a load.
+	mu    sync.Mutex
+	last  hardware.Factors
+	steps hardware.StepModel
+	ttft  float64
+}
+
+// at is the step times, and the seconds outside the steps, with factors.
+func (d *Deployment) at(f hardware.Factors) (hardware.StepModel, float64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.steps == nil || d.last != f {
+		adjusted := d.Hardware.Adjusted(f)
+		steps, err := hardware.NewStepModel(adjusted)
+		if err != nil {
+			return nil, 0, err
+		}
+		d.last, d.steps, d.ttft = f, steps, adjusted.Engine.Host.TTFTSeconds.Value
+	}
+	return d.steps, d.ttft, nil
 }
 
 // replay offers requests as a load generator did: an open loop by its clock, a closed loop by what comes back. The first clients of
@@ -95,13 +117,12 @@ func (r *closedReplay) Done(_ *workload.Request, at int64) {
 
 // simulate runs requests on the deployment with factors.
 func (d *Deployment) simulate(ctx context.Context, f hardware.Factors, load *replay) ([]sample, Figures, error) {
-	adjusted := d.Hardware.Adjusted(f)
-	steps, err := hardware.NewStepModel(adjusted)
+	steps, ttft, err := d.at(f)
 	if err != nil {
 		return nil, nil, err
 	}
 	engine := d.Engine
-	engine.OverheadTTFTSeconds = adjusted.Engine.Host.TTFTSeconds.Value
+	engine.OverheadTTFTSeconds = ttft
 	fresh := newReplay(load.requests, load.clients, load.think)
 	r, err := sim.Run(ctx, sim.Config{Engine: engine, Steps: steps, Options: sim.Options{KeepRequests: true, WarmupShare: -1}}, fresh.source())
 	if err != nil {

@@ -28,6 +28,7 @@ func validateCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "Markdown report to write, such as docs/accuracy.md"},
 			&cli.StringFlag{Name: "max-error", Usage: "TOML of [[limit]] entries: table, metric, statistic (mape, median or worst), error"},
 			&cli.StringFlag{Name: "date", Usage: "date to print on the report (default: today)"},
+			&cli.StringFlag{Name: "commit", Usage: "commit to print on the report (default: the one it was built from)"},
 			seedFlag(), formatFlag(), quietFlag(),
 		},
 		Action: validateAction,
@@ -109,10 +110,14 @@ func writeAccuracy(c *cli.Context, path string, r *validate.Report) error {
 	if date == "" {
 		date = time.Now().UTC().Format("2006-01-02")
 	}
+	commit := c.String("commit")
+	if commit == "" {
+		commit = version()
+	}
 	relative := *r
 	relative.Plots = validate.RelativePlots(path, c.String("plots"), r.Plots)
 	var b bytes.Buffer
-	if err := validate.WriteMarkdown(&b, &relative, validate.Stamp{Date: date, Commit: version(), Command: "scoville validate"}); err != nil {
+	if err := validate.WriteMarkdown(&b, &relative, validate.Stamp{Date: date, Commit: commit, Command: "scoville validate"}); err != nil {
 		return err
 	}
 	return atomicfile.WriteBytes(path, b.Bytes())

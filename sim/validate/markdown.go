@@ -83,7 +83,7 @@ const method = `Each row is predicted by simulating its set-up under its own loa
 once and lengths drawn as the benchmark draws them, whole queues, Poisson arrivals, or the recorded requests replayed. Nothing is
 fitted here; constants come from the shipped profiles, and rows that a profile names as its calibration are left out and counted.
 Errors are relative to the measurement, (predicted - measured) / measured; "bias" keeps the sign. The tables are public
-measurements of others, described and dated in docs/sources.md where this project quotes them; they are not part of it.
+measurements of others, named by the files that hold them; they are not part of this project.
 
 `
 
@@ -131,7 +131,7 @@ func (m *markdown) extras(r *Report) {
 		m.table([]string{"simulator", "figure", "rows", "its mean error", "its median", "scoville's mean", "scoville's median"}, rows)
 	}
 	if len(r.ThreePoint) > 0 {
-		m.printf("## Calibrated on three concurrencies a sweep\n\nThree loads of each InferenceX sweep (lowest, middle, highest) set three bounded physical factors: host overhead, dense rate, attention rate. Scored on the other loads of the sweep.\n\n")
+		m.printf("## Calibrated on three concurrencies a sweep\n\nThree loads of each InferenceX sweep (lowest, middle, highest) set five bounded physical factors: host overhead, dense rate, attention rate, prefill rate, time before the first token; what error stays at the three is interpolated. Scored on the other loads of the sweep.\n\n")
 		m.scores(r.ThreePoint, false)
 	}
 	for _, l := range []struct {

@@ -48,8 +48,8 @@ func Plots(dir string, points []Point) ([]string, error) {
 }
 
 // palette is Okabe and Ito's, told apart by the colour-blind.
-func palette(i int) color.RGBA {
-	colours := []color.RGBA{{0, 114, 178, 170}, {213, 94, 0, 170}, {0, 158, 115, 170}, {204, 121, 167, 170}, {230, 159, 0, 170}, {86, 180, 233, 170}, {0, 0, 0, 170}}
+func palette(i int) color.NRGBA {
+	colours := []color.NRGBA{{0, 114, 178, 170}, {213, 94, 0, 170}, {0, 158, 115, 170}, {204, 121, 167, 170}, {230, 159, 0, 170}, {86, 180, 233, 170}, {0, 0, 0, 170}}
 	return colours[i%len(colours)]
 }
 

@@ -11,9 +11,9 @@ import (
 // also reads its context; and a step writes at most one token (with speculation: as many as are accepted) for each sequence.
 func (d *deployment) ceilingQPS(t *traffic) float64 {
 	in, out := t.summary.MeanInput, t.summary.MeanOutput
-	fresh := in * (1 - t.summary.PrefixShare)
+	fresh := in
 	if d.config.Engine.PrefixCaching {
-		fresh = min(fresh, 1) // a cache may hold any prompt: sessions repeat theirs
+		fresh *= 1 - t.summary.PrefixShare
 	}
 	budget := d.config.Engine.MaxBatchedTokens
 	full := d.steps.Step(hardware.Batch{PrefillSequences: 1, PrefillTokens: budget}).Seconds / float64(budget)

@@ -88,14 +88,22 @@ const defaultEngine = "vllm"
 
 // deploy resolves candidate i. A model that doesn't fit is a refusal, not an error: other candidates may still serve.
 func (p *planner) deploy(i int) (*deployment, error) {
-	c := &p.file.Candidates[i]
+	d, err := p.deploySection(&p.file.Candidates[i])
+	if err != nil {
+		return nil, p.file.candidateError(i, "%v", err)
+	}
+	return d, nil
+}
+
+// deploySection resolves a candidate's section.
+func (p *planner) deploySection(c *CandidateSection) (*deployment, error) {
 	d := &deployment{section: c, name: c.Name}
 	if err := d.resolve(p.file); err != nil {
-		return nil, p.file.candidateError(i, "%v", err)
+		return nil, err
 	}
 	precision, err := withPrecision(p.model.precision, c.Weights, c.KV, c.Activations)
 	if err != nil {
-		return nil, p.file.candidateError(i, "%v", err)
+		return nil, err
 	}
 	d.model = &served{p.model.arch, precision}
 	d.hw = hardware.Deployment{
@@ -103,10 +111,10 @@ func (p *planner) deploy(i int) (*deployment, error) {
 		Split: llm.Split{Tensor: c.TensorParallel, Pipeline: c.PipelineParallel, Expert: c.ExpertParallel}.Normal(),
 	}
 	if err := d.calibrate(p.file); err != nil {
-		return nil, p.file.candidateError(i, "calibration: %v", err)
+		return nil, fmt.Errorf("calibration: %w", err)
 	}
 	if err := d.build(p); err != nil {
-		return nil, p.file.candidateError(i, "%s: %v", d.chip.Name, err)
+		return nil, fmt.Errorf("%s: %w", d.chip.Name, err)
 	}
 	if d.name == "" {
 		d.name = d.defaultName()

@@ -29,6 +29,7 @@ type File struct {
 	Growth      GrowthSection          `toml:"growth"`
 	Uncertainty []uncertainty.Variable `toml:"uncertainty"` // default: profile error and the spread of offers
 	Search      SearchSection          `toml:"search"`
+	Explore     *ExploreSection        `toml:"explore"` // deployments to generate and search; the best join the candidates
 	Candidates  []CandidateSection     `toml:"candidate"`
 
 	path      string
@@ -275,8 +276,11 @@ func (f *File) check() error {
 	if n := count(f.Model.Name != "", f.Model.Config != ""); n != 1 {
 		return f.errorAt("model", "%d of name and config are given; exactly one is needed", n)
 	}
-	if len(f.Candidates) == 0 {
+	if len(f.Candidates) == 0 && f.Explore == nil {
 		return f.errorAt("", "no [[candidate]] is given; at least one chip is needed")
+	}
+	if err := f.checkExplore(); err != nil {
+		return err
 	}
 	for i, c := range f.Candidates {
 		if n := count(c.Chip != "", c.ChipFile != ""); n != 1 {

@@ -22,8 +22,10 @@ type Result struct {
 	Workload    Workload      `json:"workload"`
 	Model       Model         `json:"model"`
 	SLA         []Limit       `json:"sla"`
-	Candidates  []Candidate   `json:"candidates"`       // ranked: feasible first, cheapest first
-	Growth      []GrowthMonth `json:"growth,omitempty"` // for the first candidate
+	Candidates  []Candidate   `json:"candidates"`         // ranked: feasible first, cheapest first
+	Explored    *Explored     `json:"explored,omitempty"` // of a search over deployments
+	Partial     bool          `json:"partial,omitempty"`  // interrupted: what was done until then
+	Growth      []GrowthMonth `json:"growth,omitempty"`   // for the first candidate
 	Comparison  *Comparison   `json:"comparison,omitempty"`
 	Assumptions []Assumption  `json:"assumptions"`
 	Warnings    []string      `json:"warnings,omitempty"`

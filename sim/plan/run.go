@@ -58,15 +58,39 @@ func Run(ctx context.Context, f *File, o Options) (*Result, error) {
 		}
 		deployments[i] = d
 	}
+	if f.Explore != nil {
+		explored, chosen, err := p.explore(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Explored = explored
+		for i := range chosen {
+			d, err := p.deploySection(&chosen[i])
+			if err != nil {
+				return nil, err
+			}
+			deployments = append(deployments, d)
+		}
+	}
 	for i, d := range deployments {
 		p.progress(d.name, i, len(deployments))
 		c, err := p.answer(ctx, d)
 		if err != nil {
+			if ctx.Err() != nil {
+				return p.interrupted(out, deployments[:i]), ctx.Err()
+			}
 			return nil, err
 		}
 		d.answered = c
 	}
+	if len(deployments) == 0 {
+		out.Answer = "None of the deployments explored holds any load within the SLA."
+		return out, noAnswer(out)
+	}
 	if err := p.finish(ctx, out, deployments); err != nil {
+		if ctx.Err() != nil {
+			return p.interrupted(out, deployments), ctx.Err()
+		}
 		return nil, err
 	}
 	p.progress("done", len(deployments), len(deployments))
@@ -74,6 +98,18 @@ func Run(ctx context.Context, f *File, o Options) (*Result, error) {
 		return out, noAnswer(out)
 	}
 	return out, nil
+}
+
+// interrupted is the result of a plan broken off: the candidates answered so far, ranked, marked as a part.
+func (p *planner) interrupted(out *Result, answered []*deployment) *Result {
+	out.Partial, out.Candidates = true, nil
+	sort.SliceStable(answered, func(i, j int) bool { return better(answered[i].answered, answered[j].answered) })
+	for i, d := range answered {
+		d.answered.Rank = i + 1
+		out.Candidates = append(out.Candidates, *d.answered)
+	}
+	out.Answer = fmt.Sprintf("Interrupted: %s answered, no comparison.", plural(len(answered), "candidate"))
+	return out
 }
 
 func (p *planner) progress(stage string, done, total int) {
@@ -127,6 +163,12 @@ func (e *NoAnswer) Error() string {
 
 func noAnswer(r *Result) error {
 	e := &NoAnswer{}
+	if x := r.Explored; x != nil && len(r.Candidates) == 0 {
+		e.Reasons = append(e.Reasons, fmt.Sprintf("none of the %d combinations explored holds any load", x.Combinations))
+		for i := range min(3, len(x.Points)) {
+			e.Reasons = append(e.Reasons, x.Points[i].Name+": "+x.Points[i].Left)
+		}
+	}
 	for _, c := range r.Candidates {
 		e.Limited = e.Limited || c.Limited
 		e.Reasons = append(e.Reasons, c.Name+": "+c.Reason)
@@ -244,7 +286,7 @@ func (p *planner) curve(ctx context.Context, d *deployment, c *Candidate) error 
 	if err != nil {
 		return err
 	}
-	full, err := p.saturated(ctx, d, overload*c.Capacity.Low)
+	full, err := p.saturated(ctx, d, overload*c.Capacity.RequestsPerSecond)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -68,6 +69,9 @@ func Decode(name string, data []byte, v any) error {
 		last := key[len(key)-1]
 		msg := "unknown key"
 		if near := Nearest(last, knownKeys(reflect.TypeOf(v), nil)); near != "" {
+			if near == last {
+				near = pathTo(reflect.TypeOf(v), last, nil)
+			}
 			msg += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		return &Error{File: name, Line: LineOf(data, key), Key: key.String(), Problem: msg}
@@ -167,6 +171,35 @@ func knownKeys(t reflect.Type, seen []reflect.Type) []string {
 		keys = append(keys, knownKeys(f.Type, seen)...)
 	}
 	return keys
+}
+
+// pathTo is the first dotted key of t, in the order of its fields and the shallowest of a level first, that ends in last.
+func pathTo(t reflect.Type, last string, seen []reflect.Type) string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || slices.Contains(seen, t) {
+		return ""
+	}
+	seen = append(seen[:len(seen):len(seen)], t)
+	deeper := ""
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		if tag == "-" || !f.IsExported() {
+			continue
+		}
+		if tag == "" {
+			tag = strings.ToLower(f.Name)
+		}
+		if tag == last {
+			return tag
+		}
+		if in := pathTo(f.Type, last, seen); in != "" && deeper == "" {
+			deeper = tag + "." + in
+		}
+	}
+	return deeper
 }
 
 // Nearest returns the candidate closest to name by edit distance, or "" when none is within a third of its length.

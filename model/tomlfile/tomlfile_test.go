@@ -13,6 +13,7 @@ func TestDecodeNamesThePlace(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"unknown key", "title='a'\n[workload]\npeak_qsp = 3\n", `p.toml:3: workload.peak_qsp: unknown key (did you mean "peak_qps"?)`},
 		{"unknown table", "[worklaod]\npeak_qps=1\n", `p.toml:1: worklaod: unknown key (did you mean "workload"?)`},
+		{"key of another table", "peak_qps = 3\n", `p.toml:1: peak_qps: unknown key (did you mean "workload.peak_qps"?)`},
 		{"syntax", "title = \n", `p.toml:1: title: expected value but found '\n' instead`},
 		{"wrong type", "title = 3\n", `p.toml:1: title: incompatible types: TOML value has type int64; destination has type string`},
 		{"fine", "title='x'\n", ""},

@@ -17,6 +17,12 @@ import (
 // sizeFleet finds the smallest fleet whose simulation at the peak passes, adds spares and rounds up to whole nodes.
 func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) error {
 	limit := orDefault(p.file.Fleet.MaxReplicas, defaultMaxReplicas)
+	if !(c.Capacity.Low > 0) {
+		c.Limited = true
+		c.Reason = fmt.Sprintf("one replica holds %.4g requests/s give or take %.4g: %d replications are too few to plan on; raise search.replications or search.requests",
+			c.Capacity.RequestsPerSecond, c.Capacity.High-c.Capacity.RequestsPerSecond, c.Capacity.Replications)
+		return nil
+	}
 	guess := int(math.Ceil(p.traffic.peakQPS / c.Capacity.Low))
 	if guess > limit {
 		c.Limited = true

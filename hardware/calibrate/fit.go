@@ -108,8 +108,14 @@ func Run(ctx context.Context, d hardware.Deployment, loads []Load, o Options) (*
 		rounds = defaultRounds
 	}
 	var f *Fit
-	for _, e := range modelErrors {
-		var err error
+	typical, err := p.typicalError()
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range modelErrors {
+		if last := i == len(modelErrors)-1; !last && typical < e {
+			continue // near enough to begin closer
+		}
 		if f, err = p.next(f, ModelError{e, e}, min(rounds, coarseRounds), o.Progress); err != nil {
 			return nil, err
 		}
@@ -200,9 +206,22 @@ func (p *problem) look(u []float64) []float64 {
 // sigma is the standard error of a target's logarithm.
 func (p *problem) sigma(t *Target) float64 { return math.Hypot(t.Noise, *p.modelError.of(t.Metric)) }
 
+// typicalError is the root mean square of the logarithmic errors at the prior.
+func (p *problem) typicalError() (float64, error) {
+	r := p.look(make([]float64, len(p.parameters)))
+	if r == nil {
+		return 0, p.err
+	}
+	sum := 0.0
+	for _, e := range r {
+		sum += e * e
+	}
+	return math.Sqrt(sum / float64(len(r))), nil
+}
+
 // next searches from where a fit ended, at another granted error.
 func (p *problem) next(from *Fit, modelError ModelError, rounds int, progress func(round, most int, loss float64)) (*Fit, error) {
-	p.modelError, p.best = modelError, nil
+	p.modelError, p.best, p.jacobian = modelError, nil, nil
 	if from != nil {
 		p.start = from.u
 	}
@@ -295,15 +314,24 @@ func weight(z float64) float64 {
 	return 1
 }
 
-// derivatives of the logarithmic errors by central differences; every column is two simulations of all loads.
+// derivatives of the logarithmic errors by differences, central ones in the last searches; every column is one or two simulations of
+// all loads.
 func (p *problem) derivatives(u []float64) *mat.Dense {
 	if p.jacobian != nil && slices.Equal(p.jacobAt, u) {
 		return p.jacobian
 	}
 	j := mat.NewDense(p.rows, len(u), nil)
+	coarse := p.modelError.TPOT > modelErrors[len(modelErrors)-1]
 	for k := range u {
-		var side [2][]float64
-		for s, h := range []float64{nudge, -nudge} {
+		side := [2][]float64{nil, p.look(u)}
+		nudges := []float64{nudge, -nudge}
+		if coarse {
+			nudges = nudges[:1]
+		}
+		if side[1] == nil {
+			return j
+		}
+		for s, h := range nudges {
 			v := slices.Clone(u)
 			v[k] += h
 			r, err := p.errorsAt(v)
@@ -316,7 +344,7 @@ func (p *problem) derivatives(u []float64) *mat.Dense {
 			side[s] = r
 		}
 		for i := range side[0] {
-			j.Set(i, k, (side[0][i]-side[1][i])/(2*nudge))
+			j.Set(i, k, (side[0][i]-side[1][i])/(nudge*float64(len(nudges))))
 		}
 	}
 	p.jacobian, p.jacobAt = j, slices.Clone(u)

@@ -41,6 +41,7 @@ const (
 	sequences = 8
 	budget    = 512
 	heldOutS  = 45.0
+	steady    = 1.25 // most drift of the machine at which a prediction is judged
 )
 
 // install puts the package and our server into a folder of the user's cache, so that later runs need no network.
@@ -195,13 +196,14 @@ func measure(t *testing.T, address string) *results.Run {
 		}
 	}
 	plan.Grace = 10
+	plan.Stages = append(plan.Stages, control(0))
 	for i := range 2 {
 		plan.Stages = append(plan.Stages, bench.StagePlan{
 			Stage: results.Stage{Name: fmt.Sprintf("held-out %d", i+1), Kind: results.KindHeldOut}, Open: true, Seconds: heldOutS, Most: 1000,
 			Later: func(best float64) ([]bench.Job, float64) {
 				return bench.Poisson(1, 0.7*best, heldOutS, jobs("held-out", 1000)), 0.7 * best
 			},
-		})
+		}, control(i+1))
 	}
 	r := bench.Runner{Client: client, Budget: limits, Header: results.Run{Tool: "scoville", File: "real engine", Engine: "llama.cpp", EngineVersion: "node-llama-cpp " + npmVersion}}
 	began := time.Now()
@@ -222,6 +224,34 @@ func measure(t *testing.T, address string) *results.Run {
 	}
 	t.Logf("measured %d requests in %.0f s, load average %s", len(run.Records), time.Since(began).Seconds(), loadAverage())
 	return run
+}
+
+// control is the same few requests, one after another, at several times of a run: they tell how the machine's own speed drifts. It is
+// of the kind that isn't fitted.
+func control(i int) bench.StagePlan {
+	s := bench.StagePlan{Stage: results.Stage{Name: fmt.Sprintf("control %d", i), Kind: results.KindWarmup, Concurrency: 1}, Seconds: 10}
+	for range 6 {
+		s.Jobs = append(s.Jobs, bench.Job{Input: 64, Output: 64})
+	}
+	return s
+}
+
+// drift is the ratio of the slowest to the fastest mean E2E of the control stages.
+func drift(run *results.Run) float64 {
+	sum, n := map[int]float64{}, map[int]float64{}
+	for _, q := range run.Records {
+		if strings.HasPrefix(run.Stages[q.Stage].Name, "control") && q.OK() {
+			sum[q.Stage] += q.E2ESeconds
+			n[q.Stage]++
+		}
+	}
+	low, high := math.Inf(1), 0.0
+	for i := range run.Stages {
+		if n[i] > 0 {
+			low, high = math.Min(low, sum[i]/n[i]), math.Max(high, sum[i]/n[i])
+		}
+	}
+	return high / low
 }
 
 func jobs(name string, n int) []bench.Job {
@@ -266,9 +296,9 @@ func deployment(t *testing.T) *calibrate.Deployment {
 // prediction is sane: a shared machine drifts by more than the calibration is off. The figures are in docs/accuracy-real-engine.md.
 func TestRealEngine(t *testing.T) {
 	run := measure(t, start(t, install(t)))
-	d := deployment(t)
+	dep := deployment(t)
 	began := time.Now()
-	p, fit, err := calibrate.Calibrate(context.Background(), d, []*results.Run{run}, calibrate.Options{})
+	p, fit, err := calibrate.Calibrate(context.Background(), dep, []*results.Run{run}, calibrate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,6 +324,11 @@ func TestRealEngine(t *testing.T) {
 		if v := repeats[m]; len(v) == 2 {
 			t.Logf("noise: %-26s %+6.1f %% from the first repeat to the second", m, 100*(v[1]/v[0]-1))
 		}
+	}
+	d := drift(run)
+	t.Logf("drift: the same lone requests took %.2f times as long at the slowest moment as at the fastest", d)
+	if d > steady {
+		t.Skipf("this machine's speed changed by a factor of %.2f during the run: no prediction can be judged on it", d)
 	}
 	for m, limit := range map[calibrate.Metric]float64{calibrate.Throughput: 0.3, calibrate.TPOTMean: 1, calibrate.TTFTP50: 2} {
 		for _, r := range p.HeldOut {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
+	"strings"
 
 	"scoville/hardware"
 	"scoville/hardware/calibrate"
@@ -120,4 +122,58 @@ func calibratedSweep(ctx context.Context, sweep []*Job, seed uint64) (plain, smo
 		}
 	}
 	return plain, smooth, nil
+}
+
+// thirds is a run of the per-request table cut at two thirds of its time: what was measured before and after, over one simulation.
+// It is nil where clients gave up: such a run has no steady state to predict.
+func thirds(path string, seed uint64) (before, after *calibrate.Load, d hardware.Deployment, err error) {
+	l, err := readLifecycle(strings.TrimSuffix(path, ".csv") + ".json")
+	if err != nil {
+		return nil, nil, d, err
+	}
+	records, err := readTable(path, "index", "arrival_us", "input_tokens", "has_error", "ttft_s", "e2e_s")
+	if err != nil {
+		return nil, nil, d, err
+	}
+	job, err := perRequestJob(path)
+	if err != nil || len(job.Trace) == 0 || len(job.Rows[0].Measured) < 2 {
+		return nil, nil, d, err
+	}
+	last := job.Trace[len(job.Trace)-1].ArrivalNanoseconds
+	var loads [2]*calibrate.Load
+	for i, r := range []Row{{ID: "first two thirds", Until: last * 2 / 3}, {ID: "last third", From: last * 2 / 3}} {
+		if r.Measured, err = windowFigures(l, records, r.From, r.Until); err != nil {
+			return nil, nil, d, err
+		}
+		part := *job
+		part.Rows = []Row{r}
+		if loads[i], d, err = part.load(seed); err != nil || loads[i] == nil {
+			return nil, nil, d, err
+		}
+	}
+	return loads[0], loads[1], d, nil
+}
+
+// windowFigures sums up the requests that arrived in a window of time, the cold ones apart; until 0 is the end.
+func windowFigures(l *lifecycle, records []*record, from, until int64) ([]Figure, error) {
+	var ttft, tpot, e2e []float64
+	for _, r := range records {
+		index := r.count("index", 0)
+		micros, _ := r.number("arrival_us")
+		at := int64(micros * 1000)
+		first, ok := r.number("ttft_s")
+		whole, known := r.number("e2e_s")
+		if r.err != nil {
+			return nil, r.err
+		}
+		if index < coldRequests || at < from || until > 0 && at >= until || !ok || !known || whole <= first {
+			continue
+		}
+		ttft, e2e, tpot = append(ttft, first), append(e2e, whole), append(tpot, (whole-first)/float64(l.Profile.Data.Shared.Output-1))
+	}
+	if len(e2e) == 0 {
+		return nil, nil
+	}
+	sort.Float64s(e2e)
+	return []Figure{{TTFTMean, mean(ttft)}, {TPOTMean, mean(tpot)}, {E2EP50, quantile(e2e, 0.5)}, {E2EP99, quantile(e2e, 0.99)}}, nil
 }

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"scoville/hardware"
+	"scoville/hardware/calibrate"
 )
 
 func sharedMeasured(t *testing.T) string {
@@ -55,6 +58,9 @@ func TestThreeLoadsCalibrateASweep(t *testing.T) {
 		for k := range a {
 			plain[a[k].Metric] = append(plain[a[k].Metric], math.Abs(a[k].Error()))
 			smooth[b[k].Metric] = append(smooth[b[k].Metric], math.Abs(b[k].Error()))
+			if math.Abs(b[k].Error()) > 0.25 {
+				t.Logf("far off: %s c%.0f %s measured %.4g, factors %.4g, with residuals %.4g", b[k].ID, b[k].Load, b[k].Metric, b[k].Measured, a[k].Predicted, b[k].Predicted)
+			}
 		}
 		if len(a) > 0 {
 			used++
@@ -74,5 +80,69 @@ func TestThreeLoadsCalibrateASweep(t *testing.T) {
 		if v := mean(smooth[m]); v > 0.5 {
 			t.Errorf("%s is %.0f %% off on average", m, 100*v)
 		}
+	}
+}
+
+// TestTwoThirdsPredictTheLast calibrates every run of the per-request table on its first two thirds and predicts its last third; and
+// calibrates all runs but every third one together and predicts those. It takes minutes: SCOVILLE_FULL=1 asks for it.
+func TestTwoThirdsPredictTheLast(t *testing.T) {
+	if os.Getenv("SCOVILLE_FULL") == "" {
+		t.Skip("set SCOVILLE_FULL=1: takes minutes")
+	}
+	files, err := filepath.Glob(filepath.Join(sharedMeasured(t), "vllm_h100", "per_request", "*.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, kept []calibrate.Load
+	var some hardware.Deployment
+	var off []float64
+	for i, path := range files {
+		before, after, d, err := thirds(path, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before == nil {
+			t.Logf("%s: overloaded, left out", filepath.Base(path))
+			continue
+		}
+		before.Name, after.Name = filepath.Base(path), filepath.Base(path)
+		if some = d; i%3 == 1 {
+			kept = append(kept, *after)
+		} else {
+			all = append(all, *before)
+		}
+		f, err := calibrate.Run(context.Background(), d, []calibrate.Load{*before}, calibrate.Options{})
+		if err != nil {
+			t.Logf("%s: %v", before.Name, err)
+			continue
+		}
+		scores, err := calibrate.Score(context.Background(), f.Factors, []calibrate.Load{*after})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range scores {
+			t.Logf("own first two thirds: %-45s %-10s measured %8.3f predicted %8.3f %+6.1f %%", s.Load, s.Metric, s.Measured, s.Predicted, 100*s.Error())
+			if s.Metric == calibrate.E2EP50 {
+				off = append(off, math.Abs(s.Error()))
+			}
+		}
+	}
+	if len(off) == 0 {
+		t.Fatal("no run could be scored")
+	}
+	t.Logf("E2E p50 of the last third: mean error %.1f %%", 100*mean(off))
+	if mean(off) > 0.2 {
+		t.Errorf("E2E p50 of the last third is %.0f %% off on average", 100*mean(off))
+	}
+	f, err := calibrate.Run(context.Background(), some, all, calibrate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores, err := calibrate.Score(context.Background(), f.Factors, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scores {
+		t.Logf("other runs' factors: %-45s %-10s measured %8.3f predicted %8.3f %+6.1f %%", s.Load, s.Metric, s.Measured, s.Predicted, 100*s.Error())
 	}
 }

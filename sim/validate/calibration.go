@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"scoville/hardware"
+	"scoville/model/fact"
+	"scoville/model/llm"
 )
 
 // calibratedOn reports whether a profile names a job as one that its constants were read off. Profiles name rows in words, which
@@ -60,4 +62,28 @@ func (job *Job) fits(entry string) bool {
 		}
 	}
 	return len(words) > 0
+}
+
+// powerCalibrated reports whether the chip's power constants say in their sources that they were read off a job like this one.
+// Chips have no list of rows: ML.ENERGY's fit names its models, task and largest batch, the nodes' overhead its MLPerf runs.
+func powerCalibrated(job *Job, s *System) bool {
+	chip := s.Hardware.Chip
+	switch job.Table {
+	case "mlenergy_v3_llm":
+		source := strings.ToLower(chip.Power.JoulesPerFLOP.Source)
+		return strings.Contains(source, "ml-energy") && job.Load <= 256 && s.Hardware.Precision.Weights == llm.BF16 &&
+			slices.Contains(job.Words, "lm-arena-chat") && strings.Contains(source, strings.ToLower(s.Hardware.Model.Name))
+	case "mlperf_inference_llm":
+		source := chip.Node.OverheadWatts.Source
+		return strings.Contains(source, "MLPerf") && chip.Node.OverheadWatts.Kind == fact.Measured &&
+			s.Hardware.Model.Name == "llama-2-70b" && strings.Contains(source, "llama2-70b")
+	}
+	return false
+}
+
+// withoutPower leaves out the figures that depend on power.
+func withoutPower(measured []Figure) []Figure {
+	return slices.DeleteFunc(slices.Clone(measured), func(f Figure) bool {
+		return f.Metric == Watts || f.Metric == Joules || f.Metric == NodeWatts
+	})
 }

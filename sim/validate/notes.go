@@ -18,14 +18,15 @@ consistency rules are left out; SGLang's cache was set to FP8 from InferenceX's 
 - **InferenceX, first token.** Checked: SGLang is predicted too fast by half. InferenceX starts it on DeepSeek R1 and Qwen3.5 with
   --scheduler-recv-interval 10 or 30 and --stream-interval 10 or 30. Supposed: those explain part of it; at 8 clients or fewer 9 to 29
   decode steps were missing before calibration, and an interval of 10 alone would cost 5 on average. The simulator has neither setting.
-- **ML.ENERGY.** Checked: tokens come too fast, more so at large batches (time between tokens -10 % at the median up to 8 sequences, -31 % above 64),
-  and joules a token are too low with them. Power falls on B200 where small models' batches grow, so the host bounds there.
+- **ML.ENERGY.** Checked: tokens come too fast, more so at larger batches (bias of the time between tokens: -16 % up to 8 sequences, -19 % to 64,
+  -33 % above), and joules a token are too low with them. Power falls on B200 where small models' batches grow, so the host bounds there.
   Supposed: sampling with top-p or top-k, which sorts the vocabulary for each sequence, adds to it; not measured here, so not
   modelled. Prompt lengths and the spread of answers are not published and are assumed, which enters these errors too.
+  Power figures of the rows that the chips' power constants were read off are left out.
 - **MLPerf server and interactive.** The benchmark's submitters tune the rate up to the latency limit. There a small error of capacity turns a first
   token of 0.2 s into minutes, so that the mean of these errors says little. Tensor-parallel degrees are mostly not stated and guessed.
-- **Node watts.** Seven runs. H200 MaxQ is power-capped, predicted uncapped, and 26 % high; the five B200 nodes are within a few per cent, and
-  their node overhead was read off MLPerf wall power, so this is no independent test of them.
+- **Node watts.** Five runs of two B200 node types. The H200 runs are left out: the nodes' overhead was read off their wall power. B200 nodes
+  are taken to have the same overhead, so they do test it.
 - **TensorRT-LLM throughput.** Checked: rows with pipeline parallelism miss by 27 % on average, others by 19 %. The worst are Llama 4 Maverick on
   H100, 70B in FP4 over 8 RTX PRO 6000 by pipeline, and v0.10; all are predicted too fast. Why was not found.
 - **LLMServingSim.** Two runs only: the RTX 4090 and the RTX PRO 6000 miss in opposite directions. The run with data-parallel attention is not simulated.

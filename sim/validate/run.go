@@ -172,7 +172,13 @@ func (job *Job) scored(s *System) (rows []Row, skips []Skip) {
 			skips = append(skips, Skip{job.Table, row.ID, reason})
 			continue
 		}
-		rows = append(rows, row)
+		if rest := withoutPower(row.Measured); len(rest) < len(row.Measured) && powerCalibrated(job, s) {
+			skips = append(skips, Skip{job.Table, row.ID, "power figures: calibration row of the chip's profile"})
+			row.Measured = rest
+		}
+		if len(row.Measured) > 0 {
+			rows = append(rows, row)
+		}
 	}
 	return rows, skips
 }

@@ -261,3 +261,29 @@ func FuzzTable(f *testing.F) {
 		}
 	})
 }
+
+// The chips' power was read off some ML.ENERGY rows: their power figures are not scored, their times are.
+func TestPowerCalibrationIsLeftOut(t *testing.T) {
+	head := "model,weight_dtype,chip,tp,dp,ep,workload,osl,load,throughput_out_tok_s,tpot_p50_s,power_w,energy_j_per_out_tok,version\n"
+	for _, c := range []struct {
+		row  string
+		left int // figures scored
+	}{
+		{"Qwen/Qwen3-14B,bfloat16,H100,1,1,1,lm-arena-chat,600,16,1168,0.0133,465,0.4,0.11.1\n", 2},
+		{"Qwen/Qwen3-14B,bfloat16,H100,1,1,1,lm-arena-chat,600,512,6000,0.05,650,0.1,0.11.1\n", 4},
+		{"Qwen/Qwen3-32B,bfloat16,H100,1,1,1,lm-arena-chat,600,16,589,0.0264,566,0.9,0.11.1\n", 4},
+	} {
+		jobs, _, err := readMLEnergy(write(t, "m.csv", head+c.row))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := jobs[0].Deploy.resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _ := jobs[0].scored(s)
+		if len(rows) != 1 || len(rows[0].Measured) != c.left {
+			t.Errorf("%s: %+v", c.row, rows)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 	"scoville/model/cost"
 	"scoville/model/cost/breakeven"
@@ -98,6 +99,12 @@ func printComparison(w io.Writer, r *plan.Result, csv bool) error {
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 11, WidthMax: 60}})
 	t.Render()
 	if r.Comparison != nil {
+		for _, b := range r.Comparison.Beats {
+			if b.Candidate != r.Comparison.Winner {
+				continue // every pair is in the JSON
+			}
+			fmt.Fprintf(w, "P(%s costs less than %s) = %.3f\n", b.Candidate, b.Against, b.Probability)
+		}
 		for _, b := range r.Comparison.BreakEvens {
 			fmt.Fprintln(w, "break-even:", b.Note)
 		}
@@ -107,12 +114,21 @@ func printComparison(w io.Writer, r *plan.Result, csv bool) error {
 	return nil
 }
 
+// printQuestions prints each candidate's questions, the answer under its question, in lines of 100 columns.
 func printQuestions(w io.Writer, r *plan.Result) {
 	for _, c := range r.Candidates {
+		if len(c.Questions) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\n", c.Name)
 		for _, q := range c.Questions {
-			fmt.Fprintf(w, "%s: %s %s\n", c.Name, q.Question, q.Answer)
+			fmt.Fprintf(w, "  %s\n", q.Question)
+			for line := range strings.SplitSeq(text.WrapSoft(q.Answer, 94), "\n") {
+				fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, " "))
+			}
 		}
 	}
+	fmt.Fprintln(w)
 }
 
 func printSources(w io.Writer, r *plan.Result) {

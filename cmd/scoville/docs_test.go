@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+	"scoville/model/cost"
+	"scoville/model/workload"
 	"scoville/sim/plan"
 )
 
@@ -228,37 +230,62 @@ func TestExamplesInHelpParse(t *testing.T) {
 	})
 }
 
-// TestPlanFileReferenceIsComplete finds each key of a plan file, apart from those of costs and of a workload, in its reference.
-func TestPlanFileReferenceIsComplete(t *testing.T) {
-	text, err := os.ReadFile("../../docs/plan-file.md")
-	if err != nil {
-		t.Fatal(err)
+// TestFileReferencesAreComplete finds each TOML key in the document that describes its file, between backquotes or in a block.
+func TestFileReferencesAreComplete(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		of    reflect.Type
+		apart []string // keys whose table another document describes
+	}{
+		{"plan-file.md", reflect.TypeFor[plan.File](), []string{"cost", "custom"}},
+		{"cost.md", reflect.TypeFor[cost.Assumptions](), nil},
+		{"workloads.md", reflect.TypeFor[workload.Workload](), nil},
+	} {
+		text, err := os.ReadFile(filepath.Join("../../docs", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := map[string]bool{}
+		for _, code := range regexp.MustCompile("(?s)```.*?```|`[^`]*`").FindAllString(string(text), -1) {
+			for _, word := range regexp.MustCompile("[a-z][a-z0-9_]*").FindAllString(code, -1) {
+				keys[word] = true
+			}
+		}
+		if missing := keysMissing(c.of, keys, c.apart); len(missing) > 0 {
+			t.Errorf("docs/%s says nothing of %v", c.file, missing)
+		}
 	}
-	keys := map[string]bool{}
-	for _, m := range regexp.MustCompile("[a-z][a-z0-9_]*").FindAllString(string(text), -1) {
-		keys[m] = true
-	}
+}
+
+func keysMissing(root reflect.Type, described map[string]bool, apart []string) []string {
 	var missing []string
-	var walk func(at string, of reflect.Type)
-	walk = func(at string, of reflect.Type) {
+	var walk func(at string, of reflect.Type, seen []reflect.Type)
+	walk = func(at string, of reflect.Type, seen []reflect.Type) {
 		for i := range of.NumField() {
 			f := of.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
 			if key == "" || key == "-" {
 				continue
 			}
-			if !keys[key] {
+			if !described[key] {
 				missing = append(missing, at+key)
 			}
-			in := inner(f.Type)
-			if in != nil && !slices.Contains([]string{"cost", "custom"}, key) {
-				walk(at+key+".", in)
+			if in := inner(f.Type); in != nil && in != reflect.TypeFor[cost.Figure]() && !slices.Contains(apart, key) && !slices.Contains(seen, in) {
+				walk(at+key+".", in, append(seen, in))
 			}
 		}
 	}
-	walk("", reflect.TypeFor[plan.File]())
-	if len(missing) > 0 {
-		t.Errorf("docs/plan-file.md says nothing of %v", missing)
+	walk("", root, nil)
+	return missing
+}
+
+func TestKeysMissingFindsOne(t *testing.T) {
+	type table struct {
+		There float64 `toml:"there"`
+		Gone  float64 `toml:"gone"`
+	}
+	if got := keysMissing(reflect.TypeFor[table](), map[string]bool{"there": true}, nil); !slices.Equal(got, []string{"gone"}) {
+		t.Errorf("%v", got)
 	}
 }
 

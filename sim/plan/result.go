@@ -313,6 +313,7 @@ type GrowthMonth struct {
 type Comparison struct {
 	Winner              string      `json:"winner"`
 	ProbabilityCheapest []Share     `json:"probability_cheapest,omitempty"`
+	Beats               []Duel      `json:"beats,omitempty"` // every pair, the better ranked first
 	BreakEvens          []BreakEven `json:"break_evens,omitempty"`
 }
 
@@ -320,6 +321,13 @@ type Comparison struct {
 type Share struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"`
+}
+
+// Duel is how likely one candidate costs less a token than another, both under the same draws.
+type Duel struct {
+	Candidate   string  `json:"candidate"`
+	Against     string  `json:"against"`
+	Probability float64 `json:"probability"`
 }
 
 // BreakEven is the value of one assumption at which the runner-up costs the same as the winner.

@@ -166,6 +166,9 @@ func compare(ranked []*deployment, r *uncertainty.Result) *Comparison {
 	for _, s := range r.Candidates {
 		out.ProbabilityCheapest = append(out.ProbabilityCheapest, Share{s.Name, s.Cheapest})
 	}
+	for _, b := range r.Beats {
+		out.Beats = append(out.Beats, Duel{b.First, b.Second, b.Probability})
+	}
 	winner := ranked[0].side()
 	for _, d := range ranked[1:] {
 		variable := breakeven.Rental

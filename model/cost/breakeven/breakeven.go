@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"scoville/model/cost"
 	"scoville/model/tomlfile"
@@ -219,13 +220,22 @@ func (a Answer) note(gapAtLow, low, high float64) string {
 		if gapAtLow < 0 {
 			word = "cheaper"
 		}
-		return fmt.Sprintf("%s is %s than %s at any %s from %.4g to %.4g %s", a.Candidate, word, a.Against, a.Variable, low, high, a.Unit)
+		return fmt.Sprintf("%s is %s than %s at any %s from %s to %s %s", a.Candidate, word, a.Against, a.Variable, digits(low), digits(high), a.Unit)
 	}
 	side := "below"
 	if gapAtLow > 0 {
 		side = "above"
 	}
-	return fmt.Sprintf("%s is cheaper than %s with %s %s %.4g %s (now %.4g)", a.Candidate, a.Against, a.Variable, side, a.At, a.Unit, a.Now)
+	return fmt.Sprintf("%s is cheaper than %s with %s %s %s %s (now %s)", a.Candidate, a.Against, a.Variable, side, digits(a.At), a.Unit, digits(a.Now))
+}
+
+// digits writes four significant digits, without an exponent up to a billion.
+func digits(v float64) string {
+	if math.Abs(v) >= 1e4 && math.Abs(v) < 1e9 {
+		unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
+		return strconv.FormatFloat(math.Round(v/unit)*unit, 'f', 0, 64)
+	}
+	return fmt.Sprintf("%.4g", v)
 }
 
 // crossings finds the sign changes of f in [low, high], rising, that a logarithmic grid of 240 steps resolves.

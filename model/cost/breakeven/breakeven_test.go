@@ -227,3 +227,11 @@ func TestBetterSpecsNeverCostMore(t *testing.T) {
 		}
 	})
 }
+
+func TestDigits(t *testing.T) {
+	for in, want := range map[float64]string{10738.6: "10740", 27500: "27500", 1.9: "1.9", 0.45333: "0.4533", 1.5e7: "15000000", 4e12: "4e+12", 0: "0", -20001: "-20000"} {
+		if got := digits(in); got != want {
+			t.Errorf("%g is written %s, want %s", in, got, want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func h100(t testing.TB) *Deployment {
 	engine.Scheduler.MaxSequences = 128
 	return &Deployment{
 		Hardware: hardware.Deployment{Chip: chip, Model: arch, Precision: precision, Split: llm.Split{}.Normal(), Engine: engine},
-		Engine:   sim.Engine{Policy: sim.VLLMV1, MaxBatchedTokens: 8192, MaxSequences: 128, BlockTokens: 16, ChunkedPrefill: true},
+		Engine:   sim.Engine{Policy: sim.VLLMV1, MaxBatchedTokens: 8192, MaxSequences: 128, BlockTokens: 16, ChunkedPrefill: true, AsyncScheduling: engine.Scheduler.AsyncScheduling},
 	}
 }
 

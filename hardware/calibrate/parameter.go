@@ -21,12 +21,6 @@ type Parameter struct {
 // value is the factor at u, see the package comment.
 func (p *Parameter) value(u float64) float64 { return p.Prior * math.Exp(p.Bound*math.Tanh(u/p.Bound)) }
 
-// at is the u of a value.
-func (p *Parameter) at(value float64) float64 {
-	x := math.Log(value/p.Prior) / p.Bound
-	return p.Bound * math.Atanh(math.Max(-0.999, math.Min(0.999, x)))
-}
-
 // Parameters are the factors that a deployment has. How far each may go depends on what its profile rests on: curves measured on
 // the chip itself are trusted within tens of percent, a chip of the user's own making, or one that nobody vouches for, hardly at all.
 func Parameters(d hardware.Deployment) []Parameter {

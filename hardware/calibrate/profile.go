@@ -206,5 +206,9 @@ func (p *Profile) Basis() string {
 	if p.Errors.Loads == 0 {
 		return s + "; no load was kept back to score it"
 	}
-	return fmt.Sprintf("%s; scored on %d loads kept back", s, p.Errors.Loads)
+	loads := "one load"
+	if p.Errors.Loads > 1 {
+		loads = fmt.Sprintf("%d loads", p.Errors.Loads)
+	}
+	return fmt.Sprintf("%s; scored on %s kept back", s, loads)
 }

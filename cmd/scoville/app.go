@@ -41,7 +41,9 @@ func commands() []*cli.Command {
 	return []*cli.Command{
 		initCommand(),
 		planCommand(),
+		capacityCommand(),
 		simulateCommand(),
+		sweepCommand(),
 		profilesCommand(),
 		costCommand(),
 		pricesCommand(),

@@ -1,12 +1,9 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
-	"slices"
-	"sort"
-	"strconv"
 	"strings"
 
 	"scoville/model/fact"
@@ -191,65 +188,17 @@ func Decode(name string, data []byte) (*Workload, error) {
 // SetDir sets the folder that a relative trace file is looked up in; a plan that embeds a workload calls it.
 func (w *Workload) SetDir(dir string) { w.dir = dir }
 
-// Limits returns the class's own SLA, in the keys of a plan's [sla]: ttft_p99, tpot_mean, each_ttft (seconds), attainment,
-// error_budget (shares).
+// Limits returns the class's own SLA, in the keys of a plan's [sla]; none when the class has none.
 func (c *Class) Limits() (sla.Limits, error) {
-	var names []string
-	for n := range c.SLA {
-		names = append(names, n)
+	if len(c.SLA) == 0 {
+		return sla.Limits{}, nil
 	}
-	sort.Strings(names)
-	out := sla.Limits{ErrorBudget: 0.001}
-	for _, n := range names {
-		v := c.SLA[n]
-		if n == "attainment" || n == "error_budget" {
-			if !(v >= 0 && v < 1) {
-				return out, fieldError("sla."+n, "%g is not a share of at least 0 and below 1", v)
-			}
-			if n == "attainment" {
-				out.Attainment = v
-			} else {
-				out.ErrorBudget = v
-			}
-			continue
-		}
-		name, each := strings.CutPrefix(n, "each_")
-		if each {
-			name += "_mean"
-		}
-		l, err := parseLimit(n, name, v)
-		if err != nil {
-			return out, err
-		}
-		if each {
-			out.PerRequest = append(out.PerRequest, l)
-		} else {
-			out.Percentiles = append(out.Percentiles, l)
-		}
+	limits, err := sla.Parse(c.SLA)
+	var key *sla.KeyError
+	if errors.As(err, &key) {
+		return limits, fieldError(strings.TrimSuffix("sla."+key.Key, "."), "%s", key.Problem)
 	}
-	return out, nil
-}
-
-func parseLimit(key, name string, seconds float64) (sla.Limit, error) {
-	metric, at, _ := strings.Cut(name, "_")
-	metrics := []string{string(sla.TTFT), string(sla.TPOT), string(sla.ITL), string(sla.E2E)}
-	if !slices.Contains(metrics, metric) {
-		return sla.Limit{}, fieldError("sla."+key, "metric %q is not one of %s", metric, strings.Join(metrics, ", "))
-	}
-	if !(seconds > 0) || math.IsInf(seconds, 0) {
-		return sla.Limit{}, fieldError("sla."+key, "%g seconds is not a positive limit", seconds)
-	}
-	l := sla.Limit{Metric: sla.Metric(metric), Seconds: seconds}
-	if at == "mean" {
-		return l, nil
-	}
-	digits, isPercentile := strings.CutPrefix(at, "p")
-	p, err := strconv.ParseFloat(digits, 64)
-	if !isPercentile || err != nil || !(p > 0 && p < 100) {
-		return sla.Limit{}, fieldError("sla."+key, "%q is not mean or a percentile such as p99", at)
-	}
-	l.Quantile = p / 100
-	return l, nil
+	return limits, err
 }
 
 // FieldError is a fault in one field of a workload.

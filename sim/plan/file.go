@@ -220,6 +220,16 @@ func setKey(node any, key []string, value any) error {
 			n[key[0]] = map[string]any{}
 		}
 		return setKey(n[key[0]], key[1:], value)
+	case []any: // of inline tables: candidate = [{ chip = "h200" }]
+		tables := make([]map[string]any, len(n))
+		for i, v := range n {
+			t, ok := v.(map[string]any)
+			if !ok {
+				return fmt.Errorf("%q is inside a plain value", key[0])
+			}
+			tables[i] = t
+		}
+		return setKey(tables, key, value)
 	case []map[string]any:
 		i, err := strconv.Atoi(key[0])
 		if err != nil || i < 0 || i >= len(n) {

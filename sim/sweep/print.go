@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	pretty "github.com/jedib0t/go-pretty/v6/text"
 )
 
 // CSV writes the table as in table.csv.
@@ -44,6 +45,8 @@ const tableRows = 50
 func (s *Sweep) Table(w io.Writer, store *Store) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = pretty.FormatDefault
 	header := table.Row{"point", "seed"}
 	keys := s.keys()
 	for _, k := range keys {

@@ -22,8 +22,9 @@ type Factors struct {
 	DecodeAttention  float64 `toml:"decode_attention" json:"decode_attention"`   // attention over the cache while decoding
 	Collective       float64 `toml:"collective" json:"collective"`               // all-reduce and all-to-all between chips
 	Watts            float64 `toml:"watts" json:"watts"`                         // draw beyond idle
-	// MixedStepSeconds is added to a step that decodes and prefills at once, where the engine runs it as two batches.
-	MixedStepSeconds float64 `toml:"mixed_step_seconds" json:"mixed_step_seconds"`
+	// MixedStep is what a step that decodes and prefills at once takes on top, in decode steps of one sequence: an engine that runs it as
+	// two batches reads the weights twice. 0: nothing.
+	MixedStep float64 `toml:"mixed_step" json:"mixed_step"`
 }
 
 // Normal replaces zero multipliers by 1.
@@ -56,8 +57,8 @@ func (f Factors) Check() error {
 			return fmt.Errorf("factors.%s is %g; a positive multiplier is expected", p.name, v)
 		}
 	}
-	if v := f.MixedStepSeconds; !(v >= 0) || v > 10 {
-		return fmt.Errorf("factors.mixed_step_seconds is %g; seconds from 0 to 10 are expected", v)
+	if v := f.MixedStep; !(v >= 0) || v > 1000 {
+		return fmt.Errorf("factors.mixed_step is %g; 0 to 1000 decode steps are expected", v)
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (d Deployment) Adjusted(f Factors) Deployment {
 		d.Chip.Power = d.Chip.scaledPower(f.Watts)
 	}
 	f.Watts *= old.Watts
-	f.MixedStepSeconds += old.MixedStepSeconds
+	f.MixedStep += old.MixedStep
 	d.factors = f
 	return d
 }
@@ -125,10 +126,10 @@ func (k kernels) dense(flops, bytes float64, d llm.DType) float64 {
 
 // finish is the step model with what factors add outside the kernels.
 func (f Factors) finish(m StepModel) StepModel {
-	if f.MixedStepSeconds == 0 {
+	if f.MixedStep == 0 {
 		return m
 	}
-	return twoBatches{m, f.MixedStepSeconds}
+	return twoBatches{m, f.MixedStep * m.Decode(1).Base.Seconds}
 }
 
 // twoBatches adds to steps that decode and prefill at once what running them as two batches takes.

@@ -46,9 +46,9 @@ func Parameters(d hardware.Deployment) []Parameter {
 	if s.Tensor*s.Data > 1 || s.Expert > 1 {
 		out = append(out, Parameter{"collective", "x", "all-reduce and all-to-all", 1, math.Max(0.4, kernel), bound, func(f *hardware.Factors) *float64 { return &f.Collective }})
 	}
-	if Hypothetical(d.Chip) {
-		// Only CPU-class engines run a mixed step as two batches.
-		out = append(out, Parameter{"mixed_step_seconds", "s", "added to a step that decodes and prefills at once", 1e-3, 2, math.Log(100), func(f *hardware.Factors) *float64 { return &f.MixedStepSeconds }})
+	if d.Engine.Name == "llama.cpp" {
+		// Its micro-batches hold tokens of one kind: a mixed step is two of them, and reads the weights twice.
+		out = append(out, Parameter{"mixed_step", "x", "a step that decodes and prefills at once, in lone decode steps on top", 1, 0.7, math.Log(20), func(f *hardware.Factors) *float64 { return &f.MixedStep }})
 	}
 	return out
 }

@@ -129,7 +129,7 @@ func (b *builder) answer() []Block {
 			out = append(out, Text{Text: s})
 		}
 		if c.Capacity.Binding != "" {
-			out = append(out, Text{Text: b.f("What binds: %s.", strings.TrimRight(c.Capacity.Binding, "."))})
+			out = append(out, Text{Text: b.f("What binds: %s.", b.said(strings.TrimRight(c.Capacity.Binding, ".")))})
 		}
 	}
 	if len(b.r.Candidates) > 0 {
@@ -137,16 +137,16 @@ func (b *builder) answer() []Block {
 	}
 	for _, c := range b.r.Candidates {
 		if !c.Feasible && c.Reason != "" {
-			out = append(out, Note{b.f("%s is not feasible: %s.", c.Name, strings.TrimRight(c.Reason, "."))})
+			out = append(out, Note{b.f("%s is not feasible: %s.", c.Name, b.said(strings.TrimRight(c.Reason, ".")))})
 		}
 	}
-	return append(out, notes(b.r.Warnings)...)
+	return append(out, b.notes(b.r.Warnings)...)
 }
 
-func notes(texts []string) []Block {
+func (b *builder) notes(texts []string) []Block {
 	var out []Block
 	for _, t := range texts {
-		out = append(out, Note{t})
+		out = append(out, Note{b.said(t)})
 	}
 	return out
 }
@@ -261,7 +261,7 @@ func (b *builder) candidates() []Block {
 	}
 	for _, c := range b.best(len(b.r.Candidates)) {
 		for _, w := range append(append([]string(nil), c.Warnings...), c.Capacity.Warnings...) {
-			out = append(out, Note{c.Name + ": " + w})
+			out = append(out, Note{c.Name + ": " + b.said(w)})
 		}
 	}
 	return out
@@ -352,7 +352,7 @@ func (b *builder) assumptions() []Block {
 	t := Grid{Caption: b.t("Every input of the answer"), Columns: []Column{{b.t("group"), false}, {b.t("assumption"), false}, {b.t("value"), false}, {b.t("kind"), false}, {b.t("source"), false}, {b.t("date"), false}}, Strong: -1}
 	for _, a := range b.r.Assumptions {
 		counts[a.Kind]++
-		t.Rows = append(t.Rows, []string{b.name(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date})
+		t.Rows = append(t.Rows, []string{b.name(a.Group), b.said(a.Name), b.said(a.Value), b.kind(a.Kind), b.said(a.Source), a.Date})
 	}
 	var parts []string
 	for _, k := range append(fact.Kinds(), "") {
@@ -374,7 +374,7 @@ func (b *builder) workload() Grid {
 	w := b.r.Workload
 	rows := [][]string{
 		{b.t("workload"), w.Name}, {b.t("source"), w.Source},
-		{b.t("peak rate"), b.f("%s requests/s", number(w.PeakQPS))}, {b.t("how the peak came about"), w.PeakFrom},
+		{b.t("peak rate"), b.f("%s requests/s", number(w.PeakQPS))}, {b.t("how the peak came about"), b.said(w.PeakFrom)},
 		{b.t("mean rate over the day"), b.f("%s requests/s", number(w.MeanQPS))}, {b.t("arrivals"), w.Arrivals},
 		{b.t("input tokens, mean and p99"), number(w.MeanInputTokens) + ", " + number(w.P99InputTokens)},
 		{b.t("output tokens, mean and p99"), number(w.MeanOutputTokens) + ", " + number(w.P99OutputTokens)},
@@ -403,7 +403,7 @@ func (b *builder) questions() []Block {
 		}
 		t := Grid{Caption: c.Name + " · " + c.ChipTitle, Columns: []Column{{b.t("question"), false}, {b.t("answer"), false}}, Strong: -1}
 		for _, q := range c.Questions {
-			t.Rows = append(t.Rows, []string{q.Question, b.name(q.Answer)})
+			t.Rows = append(t.Rows, []string{b.said(q.Question), b.said(q.Answer)})
 		}
 		out = append(out, t)
 	}

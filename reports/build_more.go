@@ -125,7 +125,7 @@ func (b *builder) cost() []Block {
 	out = append(out, b.componentTable(best[0]))
 	for _, c := range best {
 		for _, w := range c.Cost.Warnings {
-			out = append(out, Note{c.Name + ": " + w})
+			out = append(out, Note{c.Name + ": " + b.said(w)})
 		}
 	}
 	return out
@@ -288,10 +288,10 @@ func (b *builder) glossary() []Block {
 	var out []Block
 	for _, c := range b.priced(1) {
 		if c.Cost.Allocation != "" {
-			out = append(out, Text{Text: b.f("How input and output share the cost: %s.", strings.TrimRight(c.Cost.Allocation, "."))})
+			out = append(out, Text{Text: b.f("How input and output share the cost: %s.", b.said(strings.TrimRight(c.Cost.Allocation, ".")))})
 		}
 		for _, d := range c.Cost.Definitions {
-			out = append(out, Text{Text: d})
+			out = append(out, Text{Text: b.said(d)})
 		}
 	}
 	t := Grid{Caption: b.t("Glossary"), Columns: []Column{{b.t("term"), false}, {b.t("meaning"), false}}, Strong: -1}

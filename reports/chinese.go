@@ -3,7 +3,7 @@ package reports
 // chinese is the Chinese of every sentence of a report. Terms the field keeps in English (TTFT, TPOT, token, KV) stay so.
 func chinese() map[string]string {
 	out := map[string]string{}
-	for _, part := range []map[string]string{chineseAnswer(), chinesePictures(), chineseWords(), chineseGlossary()} {
+	for _, part := range []map[string]string{chineseAnswer(), chinesePictures(), chineseWords(), chineseGlossary(), chineseInputs()} {
 		for k, v := range part {
 			out[k] = v
 		}

@@ -55,16 +55,16 @@ func (b *builder) terminal(colour bool) string {
 			say(s)
 		}
 		if c.Capacity.Binding != "" {
-			say(b.f("What binds: %s.", strings.TrimRight(c.Capacity.Binding, ".")))
+			say(b.f("What binds: %s.", b.said(strings.TrimRight(c.Capacity.Binding, "."))))
 		}
 	}
 	for _, c := range b.r.Candidates {
 		if !c.Feasible && c.Reason != "" {
-			say(b.f("%s is not feasible: %s.", c.Name, strings.TrimRight(c.Reason, ".")))
+			say(b.f("%s is not feasible: %s.", c.Name, b.said(strings.TrimRight(c.Reason, "."))))
 		}
 	}
 	for _, n := range b.r.Warnings {
-		say(b.f("warning: %s", n))
+		say(b.f("warning: %s", b.said(n)))
 	}
 	return out.String()
 }

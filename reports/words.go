@@ -5,13 +5,14 @@ import "fmt"
 // words says the report's own sentences in its language. The English sentence is the key, as in gettext; one without a
 // translation stays English.
 type words struct {
-	chinese map[string]string // nil: English
-	unknown map[string]bool   // keys without a translation, for the test that there are none
+	chinese   map[string]string // nil: English
+	sentences []sentence        // forms of what results say; none: English
+	unknown   map[string]bool   // keys without a translation, for the test that there are none
 }
 
 func newWords(lang string) words {
 	if lang == "zh" {
-		return words{chinese(), map[string]bool{}}
+		return words{chinese(), chineseSentences(), map[string]bool{}}
 	}
 	return words{}
 }

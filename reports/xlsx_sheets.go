@@ -257,7 +257,7 @@ func (b *workbook) assumptionSheet() {
 	b.row(name, 1, "head", b.t("group"), b.t("assumption"), b.t("value"), b.t("kind"), b.t("source"), b.t("date"))
 	row := 2
 	for _, a := range b.r.Assumptions {
-		b.row(name, row, "text", b.name(a.Group), a.Name, a.Value, b.kind(a.Kind), a.Source, a.Date)
+		b.row(name, row, "text", b.name(a.Group), b.said(a.Name), b.said(a.Value), b.kind(a.Kind), b.said(a.Source), a.Date)
 		row++
 	}
 	row++

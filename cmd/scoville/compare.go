@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -68,6 +69,10 @@ func planned(c *cli.Context) (*plan.Result, error) {
 	bar := newProgress(c)
 	r, err := plan.Run(c.Context, f, plan.Options{Seed: c.Uint64("seed"), Version: version(), Command: planCommandLine(c), Progress: bar.stage})
 	bar.stop()
+	var none *plan.NoAnswer
+	if errors.As(err, &none) && none.Limited {
+		return nil, noAnswer(none)
+	}
 	return r, err
 }
 

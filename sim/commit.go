@@ -3,6 +3,7 @@ package sim
 // commitLeap carries out m steps of the decode set.
 func (r *Replica) commitLeap(m int64) {
 	p, d := &r.plan, &r.decode
+	r.receive.pass(r, m)
 	r.pool.take(r.growth(m) - r.taken)
 	r.taken = 0
 	ticks := p.sum(m)
@@ -17,6 +18,7 @@ func (r *Replica) commitLeap(m int64) {
 // commitPrefill carries out a step with prefill.
 func (r *Replica) commitPrefill() {
 	p, d := &r.plan, &r.decode
+	r.receive.since = 0
 	r.taken = 0
 	r.rec.step(stepRecord{start: r.now.ns, end: p.end.ns, steps: 1, sequences: d.n + int64(len(r.chunks)), decoding: d.n,
 		decoded: float64(d.n*r.advance) / float64(r.unit), progression: p.progression,
@@ -108,9 +110,23 @@ func (r *Replica) finish(i int32, outcome Outcome) {
 func (r *Replica) leave(i int32, outcome Outcome) {
 	s := &r.slots[i]
 	r.outstandingTokens -= int64(s.in)
+	if s.handOver > 0 && outcome == Finished {
+		r.hand(s)
+		return
+	}
 	r.rec.leave(s, r.index, outcome, r.now.ns, r.overhead)
 	if r.OnLeave != nil {
 		s.request(&r.request)
 		r.OnLeave(&r.request, outcome, r.now.ns+r.overhead)
+	}
+}
+
+// hand passes a request on after its first token.
+func (r *Replica) hand(s *slot) {
+	s.request(&r.request)
+	r.request.OutputTokens = s.handOver
+	r.handed = Handed{Request: r.request, StartNanos: s.start, FirstTokenNanos: s.firstToken, CachedTokens: s.cached}
+	if r.OnLeave != nil {
+		r.OnLeave(&r.request, Finished, r.now.ns)
 	}
 }

@@ -40,8 +40,10 @@ type Replica struct {
 	waitingLive       int
 	first, last       int32 // running, in order of admission
 	running           int
-	forming           int   // places left in a static batch
-	held              bool  // a waiting request that fits came too late for the step planned, see Engine.AsyncScheduling
+	forming           int  // places left in a static batch
+	held              bool // a waiting request that fits came too late for the step planned, see Engine.AsyncScheduling
+	unseen            bool // a waiting request that fits has not been received, see Engine.ReceiveInterval
+	receive           receive
 	partial           int32 // running sequence whose prompt is not finished, or none
 	chunks            []chunk
 	serial, joins     int64
@@ -55,6 +57,9 @@ type Replica struct {
 	plan              plan
 	err               error
 	request           workload.Request
+	received          *Handed // while a request is taken over
+	handed            Handed  // while one is handed over
+	handing           int32   // while one is submitted that will be
 }
 
 // chunk is a piece of prompt computed in the step planned.
@@ -99,7 +104,7 @@ func NewReplica(cfg Config, index int, rec *Recorder) (*Replica, error) {
 	}
 	r := &Replica{engine: e, policy: p, model: cfg.Steps, rec: rec, index: int32(index), walk: cfg.Options.DisableLeap,
 		tokensEach: 1 + e.Speculative.Draft, overhead: int64(math.Round(e.OverheadTTFTSeconds * 1e9)), unit: 1, advance: 1,
-		freeSlot: none, freeRun: none, first: none, last: none, partial: none, costs: &costTable{}}
+		freeSlot: none, freeRun: none, first: none, last: none, partial: none, costs: &costTable{}, receive: receive{every: int64(e.ReceiveInterval), until: -1}}
 	r.maxSequences = min(e.MaxSequences, e.MaxBatchedTokens/r.tokensEach)
 	r.maxTokens = int64(e.MaxModelLen)
 	if r.maxTokens == 0 {
@@ -168,12 +173,22 @@ func (r *Replica) Submit(now int64, q *workload.Request) {
 		r.reject(now, q, reason)
 		return
 	}
+	r.submit(now, q)
+}
+
+// submit takes a request that is not refused.
+func (r *Replica) submit(now int64, q *workload.Request) {
 	i := r.newSlot()
 	s := &r.slots[i]
 	r.serial++
 	*s = slot{id: q.ID, session: q.Session, arrival: q.ArrivalNanoseconds, timeout: q.TimeoutNanoseconds, deadline: never, start: -1, planned: -1,
-		firstToken: -1, serial: r.serial, join: -1, in: q.InputTokens, out: q.OutputTokens, target: q.InputTokens, class: q.Class,
+		firstToken: -1, serial: r.serial, submitted: now, join: -1, in: q.InputTokens, out: q.OutputTokens, target: q.InputTokens, class: q.Class,
 		priority: q.Priority, runs: none, prev: none, next: none}
+	s.handOver = r.handing
+	if h := r.received; h != nil {
+		s.start, s.firstToken, s.lastToken, s.cached = h.StartNanos, h.FirstTokenNanos, h.FirstTokenNanos, h.CachedTokens
+		s.generated, s.target, s.arrived = 1, s.in+1, s.in
+	}
 	if s.timeout > 0 {
 		s.deadline = s.arrival + s.timeout - r.overhead
 		r.deadlines.push(timer{s.deadline, s.serial, i})
@@ -256,9 +271,9 @@ func (r *Replica) boundaryAt(at int64) int64 {
 // firstChance is the time at or after which the boundary lies at which a request that comes now can join.
 func (r *Replica) firstChance(now int64, s *slot) int64 {
 	if r.engine.AsyncScheduling {
-		return s.planned + 1
+		return max(s.planned+1, r.receive.after(r, now))
 	}
-	return now
+	return r.receive.after(r, now)
 }
 
 // Advance carries out what ends at Next and plans what follows.

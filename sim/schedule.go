@@ -10,6 +10,7 @@ var errBlocked = errors.New("sim: internal error: a request waits at an empty re
 
 // schedule plans what follows a step boundary: running sequences first, then waiting ones from what budget and blocks remain.
 func (r *Replica) schedule() {
+	r.receive.look(r)
 	taken, preempted := r.scheduleOnce()
 	if preempted && r.running == 0 && r.err == nil {
 		taken, preempted = r.scheduleOnce() // the only sequence preempted itself
@@ -20,8 +21,11 @@ func (r *Replica) schedule() {
 		r.planPrefill(taken)
 	case r.decode.n > 0:
 		limit := int64(never)
-		if r.walk || preempted || r.held { // waiting requests are tried again at the next step
+		switch {
+		case r.walk || preempted || r.held: // waiting requests are tried again at the next step
 			limit = 1
+		case r.unseen:
+			limit = r.receive.left()
 		}
 		r.planLeap(taken, limit)
 	case r.waitingLive > 0:
@@ -33,7 +37,7 @@ func (r *Replica) schedule() {
 // scheduleOnce fills r.chunks for one step. It returns the weight of the blocks taken for the step's decode tokens and whether
 // anybody was preempted.
 func (r *Replica) scheduleOnce() (taken int64, preempted bool) {
-	r.chunks, r.held = r.chunks[:0], false
+	r.chunks, r.held, r.unseen = r.chunks[:0], false, false
 	preempted = r.makeRoom()
 	budget := r.engine.MaxBatchedTokens - int(r.decode.n)*r.tokensEach
 	var rest int32
@@ -91,6 +95,10 @@ func (r *Replica) admit(budget int) {
 		if i == none || !r.policy.open(r) {
 			return
 		}
+		if !r.receive.seen(&r.slots[i]) {
+			r.unseen = true
+			return
+		}
 		if r.engine.AsyncScheduling && busy && r.now.ns <= r.slots[i].planned {
 			r.held = true
 			return
@@ -125,7 +133,7 @@ func (r *Replica) admitOne(i int32, budget int) int32 {
 	if s.runs != none && !s.alone {
 		hit, hits, pinned = r.lookup(s.runs, int64(s.target-1)/w.block) // one token at least is computed
 	}
-	cached := int32(hit * w.block)
+	cached := max(int32(hit*w.block), s.arrived)
 	n := s.target - cached
 	if int(n) > budget && !r.engine.ChunkedPrefill {
 		r.pinRuns(s.runs, hits, false)
@@ -199,7 +207,7 @@ func (r *Replica) preempt(i int32) {
 	s.alone = r.running == 1
 	r.letGo(i)
 	s.target = s.in + s.generated
-	s.computed = 0
+	s.computed, s.arrived = 0, 0
 	s.preemptions++
 	r.rec.preempted(r.now.ns)
 	r.waiting.pushFront(i, s)

@@ -9,6 +9,7 @@ type slot struct {
 	deadline         int64 // engine time at which the client has given up; never if it waits for ever
 	start            int64 // of the first step it was in; -1 before
 	planned          int64 // with asynchronous scheduling: end of the step it came in, after which the next is planned already; -1 when idle
+	submitted        int64
 	firstToken       int64 // -1 before
 	lastToken        int64 // of a preempted request
 	serial           int64 // order of submission; -1 in a free slot, so that timers of it are stale
@@ -22,6 +23,8 @@ type slot struct {
 	computed         int32 // of these, done or cached
 	generated        int32 // tokens given out, those in the decode set excluded
 	cached           int32 // prompt tokens found in the prefix cache at first admission
+	arrived          int32 // tokens whose KV cache another replica has sent
+	handOver         int32 // tokens of the whole answer, where another replica gives the rest
 	preemptions      int32
 	class, priority  int32
 	runs             int32 // shared runs of the prompt

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"scoville/model/random"
 	"scoville/model/workload"
 	"scoville/sim"
 )
@@ -17,21 +18,40 @@ type Config struct {
 	Routing     Routing // "": round robin
 	Seed        uint64  // of the routing's own draws
 	Replication int
+
+	// What follows is off unless given, and then costs nothing.
+	Shed         int // requests in flight at a replica from which on the router turns further ones away; 0: never
+	Retry        *Retry
+	Disaggregate *Disaggregation
+	Autoscale    *Autoscale
+	Failures     []FailureLevel
+	Need         int // replicas that must be up for Report.EnoughShare
 }
+
+func (c *Config) dynamic() bool { return c.Autoscale != nil || len(c.Failures) > 0 }
 
 const eventsPerCheck = 1024 // between two looks at the context
 
 // Run simulates the fleet with a source's traffic until all requests have left, or to the limits in the options.
 func Run(ctx context.Context, cfg Config, src workload.Source) (*sim.Result, error) {
+	r, _, err := RunReport(ctx, cfg, src)
+	return r, err
+}
+
+// RunReport is Run with what the fleet itself has to tell.
+func RunReport(ctx context.Context, cfg Config, src workload.Source) (*sim.Result, *Report, error) {
 	f, err := newFleet(cfg, src)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	end, err := f.drive(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = f.err
 	}
-	return f.rec.Finish(end, f.replicas...), nil
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.rec.Finish(end, append(slices.Clone(f.replicas), f.prefill...)...), f.close(end), nil
 }
 
 // RunReplications is sim.RunReplications for a fleet. Each replication draws its routing from its own stream.
@@ -54,23 +74,56 @@ type fleet struct {
 	held     []workload.Request // waiting at the router, first come first served from index next on
 	next     int
 	now      int64
+
+	cfg      Config
+	events   events
+	underway int // requests neither at a replica nor held: on a link, or backing off
+	backoff  *random.Stream
+	err      error
+	report   Report
+
+	prefill       []*sim.Replica // timers: after those of replicas
+	prefillRouter router
+	linkFree      []int64
+
+	states                   []state
+	groups                   []int // failures that keep a replica down
+	failing                  *random.Stream
+	patience                 int
+	accounted                int64
+	upSeconds, enoughSeconds float64
 }
 
 func newFleet(cfg Config, src workload.Source) (*fleet, error) {
 	if cfg.Replicas < 1 {
 		return nil, fmt.Errorf("fleet.replicas: %d is not a positive number", cfg.Replicas)
 	}
-	rec, err := sim.NewRecorder(cfg.Replica, cfg.Replicas)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	all := cfg.Replicas
+	if d := cfg.Disaggregate; d != nil {
+		all += d.Replicas
+	}
+	rec, err := sim.NewRecorder(cfg.Replica, all)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{options: cfg.Replica.Options, feed: sim.NewFeed(src, cfg.Replica.Options.MaxRequests), rec: rec,
-		timers: newIndexHeap(cfg.Replicas, math.MaxInt64)}
+	f := &fleet{cfg: cfg, options: cfg.Replica.Options, feed: sim.NewFeed(src, cfg.Replica.Options.MaxRequests), rec: rec,
+		timers: newIndexHeap(all, math.MaxInt64)}
 	if f.router, err = newRouter(&cfg); err != nil {
+		return nil, err
+	}
+	if err := f.addPrefill(); err != nil {
 		return nil, err
 	}
 	if f.replicas, err = sim.NewReplicas(cfg.Replica, cfg.Replicas, 0, rec); err != nil {
 		return nil, err
+	}
+	if cfg.dynamic() {
+		if err := f.startDynamics(&cfg); err != nil {
+			return nil, err
+		}
 	}
 	if f.router.blind() && !f.feed.Feedback() {
 		return f, nil
@@ -96,24 +149,33 @@ func (f *fleet) drive(ctx context.Context) (int64, error) {
 			return 0, ctx.Err()
 		}
 		i, step := f.timers.first()
-		arrival := f.feed.Next()
-		at := min(arrival, step)
-		if at == math.MaxInt64 {
+		arrival, planned := f.feed.Next(), f.events.next()
+		at := min(arrival, step, planned)
+		if at == math.MaxInt64 || at == planned && at < min(arrival, step) && !f.busy() {
 			return f.now, f.feed.Err()
 		}
 		if at > horizon {
 			for _, r := range f.replicas {
 				r.Settle(horizon)
 			}
+			for _, r := range f.prefill {
+				r.Settle(horizon)
+			}
 			return horizon, f.feed.Err()
 		}
 		f.now = max(f.now, at)
-		if arrival <= step {
+		if arrival <= min(step, planned) {
 			q := f.feed.Take()
 			if q == nil {
 				return 0, f.feed.Err()
 			}
-			f.arrive(q)
+			f.admit(q, 0)
+			continue
+		}
+		if planned <= step {
+			if err := f.happen(); err != nil {
+				return 0, err
+			}
 			continue
 		}
 		if err := f.advance(i); err != nil {
@@ -122,9 +184,18 @@ func (f *fleet) drive(ctx context.Context) (int64, error) {
 	}
 }
 
-// arrive routes a request or holds it back.
-func (f *fleet) arrive(q *workload.Request) {
+// admit routes a request, turns it away or holds it back; attempt counts the client's tries before.
+func (f *fleet) admit(q *workload.Request, attempt int32) {
+	if f.prefill != nil {
+		f.toPrefill(q)
+		return
+	}
 	if i := f.router.pick(q); i >= 0 {
+		if f.cfg.Shed > 0 && f.replicas[i].Outstanding() >= f.cfg.Shed {
+			f.report.Shed++
+			f.turnedAway(q, attempt)
+			return
+		}
 		f.submit(i, q)
 		return
 	}
@@ -145,21 +216,34 @@ func (f *fleet) submit(i int, q *workload.Request) {
 
 // advance carries out a replica's next event, then hands out held requests for which it made room.
 func (f *fleet) advance(i int) error {
-	r := f.replicas[i]
+	r := f.at(i)
 	if err := r.Advance(); err != nil {
 		return fmt.Errorf("replica %d at %.6f s: %w", i, float64(f.now)*1e-9, err)
 	}
 	f.timers.set(i, r.Next(), int64(i))
+	f.release()
+	return nil
+}
+
+// at is a replica by its timer: those that decode, then those that only prefill.
+func (f *fleet) at(i int) *sim.Replica {
+	if i < len(f.replicas) {
+		return f.replicas[i]
+	}
+	return f.prefill[i-len(f.replicas)]
+}
+
+// release hands out held requests, first come first served.
+func (f *fleet) release() {
 	for f.next < len(f.held) {
 		q := &f.held[f.next]
 		to := f.router.pick(q)
 		if to < 0 {
-			return nil
+			return
 		}
 		f.rec.Hold(f.now, -1)
 		f.submit(to, q)
 		f.next++
 	}
 	f.held, f.next = f.held[:0], 0
-	return nil
 }

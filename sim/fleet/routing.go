@@ -17,6 +17,8 @@ const (
 	LeastOutstanding Routing = "least-outstanding" // fewest requests in flight; ties to the one routed to longest ago
 	PowerOfTwo       Routing = "power-of-two"      // the less loaded of two drawn at random
 	LeastTokens      Routing = "least-tokens"      // join the shortest queue by prompt tokens in flight
+	SessionAffinity  Routing = "session-affinity"  // a session stays where it began; without a session as least-outstanding
+	PrefixAware      Routing = "prefix-aware"      // where the longest head of the prompt went last, unless that replica is overloaded
 	Central          Routing = "central-queue"     // requests wait at the router until a replica has a free sequence slot
 )
 
@@ -26,6 +28,8 @@ type router interface {
 	pick(q *workload.Request) int
 	routed(i int, q *workload.Request)
 	left(i int, q *workload.Request)
+	// available takes a replica out of the choice, or puts it back.
+	available(i int, up bool)
 	// blind reports that the rule does not look at loads, so that nobody has to tell it who left.
 	blind() bool
 }
@@ -34,40 +38,81 @@ func newRouter(c *Config) (router, error) {
 	n := c.Replicas
 	switch c.Routing {
 	case RoundRobin, "":
-		return &roundRobin{n: n}, nil
+		return &roundRobin{n: n, mask: newMask(n)}, nil
 	case Random:
-		return &randomRouter{n, random.New(c.Seed, c.Replication, "routing")}, nil
+		return &randomRouter{newMask(n), n, random.New(c.Seed, c.Replication, "routing")}, nil
 	case LeastOutstanding:
 		return &least{heap: newIndexHeap(n, 0), weight: one}, nil
 	case LeastTokens:
 		return &least{heap: newIndexHeap(n, 0), weight: promptTokens}, nil
 	case PowerOfTwo:
-		return &powerOfTwo{load: make([]int32, n), stream: random.New(c.Seed, c.Replication, "routing")}, nil
+		return &powerOfTwo{mask: newMask(n), load: make([]int32, n), stream: random.New(c.Seed, c.Replication, "routing")}, nil
+	case SessionAffinity:
+		return &affinity{least: least{heap: newIndexHeap(n, 0), weight: one}, mask: newMask(n)}, nil
+	case PrefixAware:
+		return newPrefixAware(n), nil
 	case Central:
 		return &least{heap: newIndexHeap(n, 0), weight: one, limit: int64(c.Replica.Engine.MaxSequences)}, nil
 	}
-	return nil, fmt.Errorf("fleet.routing: %q is none of %s, %s, %s, %s, %s, %s", c.Routing, RoundRobin, Random, LeastOutstanding, PowerOfTwo, LeastTokens, Central)
+	return nil, fmt.Errorf("fleet.routing: %q is none of %s, %s, %s, %s, %s, %s, %s, %s", c.Routing, RoundRobin, Random, LeastOutstanding, PowerOfTwo, LeastTokens, SessionAffinity, PrefixAware, Central)
 }
 
-type roundRobin struct{ n, next int }
+// mask skips replicas that are not available.
+type mask struct {
+	down []bool
+	some int // down
+}
+
+func newMask(n int) mask { return mask{down: make([]bool, n)} }
+
+func (m *mask) available(i int, up bool) {
+	if m.down[i] == !up {
+		return
+	}
+	m.down[i] = !up
+	if up {
+		m.some--
+	} else {
+		m.some++
+	}
+}
+
+// skip returns i or the next available replica after it, -1 when there is none.
+func (m *mask) skip(i int) int {
+	if m.some == 0 || !m.down[i] {
+		return i
+	}
+	for k := range m.down {
+		if j := (i + k) % len(m.down); !m.down[j] {
+			return j
+		}
+	}
+	return -1
+}
+
+type roundRobin struct {
+	mask
+	n, next int
+}
 
 func (r *roundRobin) pick(*workload.Request) int {
 	i := r.next
 	if r.next++; r.next == r.n {
 		r.next = 0
 	}
-	return i
+	return r.skip(i)
 }
 func (*roundRobin) routed(int, *workload.Request) {}
 func (*roundRobin) left(int, *workload.Request)   {}
 func (*roundRobin) blind() bool                   { return true }
 
 type randomRouter struct {
+	mask
 	n      int
 	stream *random.Stream
 }
 
-func (r *randomRouter) pick(*workload.Request) int  { return r.stream.IntN(r.n) }
+func (r *randomRouter) pick(*workload.Request) int  { return r.skip(r.stream.IntN(r.n)) }
 func (*randomRouter) routed(int, *workload.Request) {}
 func (*randomRouter) left(int, *workload.Request)   {}
 func (*randomRouter) blind() bool                   { return true }
@@ -85,10 +130,23 @@ func promptTokens(q *workload.Request) int64 { return int64(q.InputTokens) }
 
 func (l *least) pick(*workload.Request) int {
 	i, load := l.heap.first()
-	if l.limit > 0 && load >= l.limit {
+	if l.limit > 0 && load >= l.limit || load >= unavailable/2 {
 		return -1
 	}
 	return i
+}
+
+// unavailable is added to the load of a replica that must not be picked.
+const unavailable = 1 << 50
+
+func (l *least) available(i int, up bool) {
+	load, tie := l.heap.of(i)
+	switch {
+	case up && load >= unavailable/2:
+		l.heap.set(i, load-unavailable, tie)
+	case !up && load < unavailable/2:
+		l.heap.set(i, load+unavailable, tie)
+	}
 }
 
 func (l *least) routed(i int, q *workload.Request) {
@@ -103,6 +161,7 @@ func (l *least) left(i int, q *workload.Request) {
 }
 
 type powerOfTwo struct {
+	mask
 	load   []int32
 	stream *random.Stream
 }
@@ -110,9 +169,9 @@ type powerOfTwo struct {
 func (p *powerOfTwo) pick(*workload.Request) int {
 	a, b := p.stream.IntN(len(p.load)), p.stream.IntN(len(p.load))
 	if p.load[b] < p.load[a] {
-		return b
+		a = b
 	}
-	return a
+	return p.skip(a)
 }
 func (p *powerOfTwo) routed(i int, _ *workload.Request) { p.load[i]++ }
 func (p *powerOfTwo) left(i int, _ *workload.Request)   { p.load[i]-- }

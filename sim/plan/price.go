@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -54,11 +55,14 @@ func (p *pricing) assumptions(c *CandidateSection, chip *hardware.Chip) (a cost.
 	}
 	q, err := p.book.Quote(profiles.PriceQuery{Chip: chip.Name, Tier: tier, Provider: c.PriceProvider}, p.asOf)
 	if err != nil {
-		return a, nil, err
+		return a, nil, &noPrice{err}
 	}
 	q.Apply(&a)
 	return a, &q, a.Check()
 }
+
+// noPrice says that neither the plan nor the price book has a price: the candidate is answered in chips, without dollars.
+type noPrice struct{ error }
 
 // priceInput turns a sized fleet into what model/cost asks for.
 func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
@@ -101,6 +105,11 @@ func (d *deployment) ceiling(t *traffic) float64 {
 // price fills the candidate's cost.
 func (p *planner) price(d *deployment, c *Candidate) error {
 	a, quoted, err := p.pricing.assumptions(d.section, &d.chip)
+	var none *noPrice
+	if errors.As(err, &none) {
+		c.Warnings = append(c.Warnings, "no cost: "+none.Error())
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}

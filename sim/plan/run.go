@@ -348,7 +348,7 @@ func better(a, b *Candidate) bool {
 		return a.Feasible
 	}
 	if !a.Feasible || a.Cost == nil || b.Cost == nil {
-		return false
+		return a.Feasible && a.Cost != nil && b.Cost == nil
 	}
 	return a.Cost.PerMBoth < b.Cost.PerMBoth
 }

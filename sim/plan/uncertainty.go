@@ -79,7 +79,7 @@ func (p *planner) study(ctx context.Context, out *Result, deployments []*deploym
 	var feasible []*deployment
 	variables := append([]uncertainty.Variable(nil), p.file.Uncertainty...)
 	for i, d := range deployments {
-		if !d.answered.Feasible {
+		if !d.answered.Feasible || d.answered.Cost == nil {
 			continue
 		}
 		p.progress("uncertainty of "+d.name, i, len(deployments))

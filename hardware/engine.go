@@ -35,6 +35,7 @@ type Scheduler struct {
 	ChunkedPrefill   bool   `toml:"chunked_prefill"`
 	PrefixCaching    bool   `toml:"prefix_caching"`
 	AsyncScheduling  bool   `toml:"async_scheduling"`
+	ReceiveInterval  int    `toml:"receive_interval"` // decode steps between two looks for new requests; 0: each step. SGLang's scheduler_recv_interval
 }
 
 // MemoryRule says what share of device memory becomes KV cache.

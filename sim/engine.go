@@ -29,6 +29,12 @@ func (e *Engine) Validate() error {
 	if e.QueueLimit < 0 || e.MaxModelLen < 0 || e.WindowTokens < 0 {
 		bad("queue_limit, max_model_len, window_tokens", "%d, %d, %d: none may be negative", e.QueueLimit, e.MaxModelLen, e.WindowTokens)
 	}
+	if e.ReceiveInterval < 0 {
+		bad("receive_interval", "%d steps: it can't be negative", e.ReceiveInterval)
+	}
+	if e.ReceiveInterval > 1 && e.PriorityQueue {
+		bad("receive_interval", "%d steps with a priority queue: not simulated", e.ReceiveInterval)
+	}
 	if !(e.WindowShare >= 0 && e.WindowShare <= 1) {
 		bad("window_share", "%g is not in [0, 1]", e.WindowShare)
 	}

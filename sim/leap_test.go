@@ -91,8 +91,10 @@ func TestLeapEqualsWalk(t *testing.T) {
 	}
 }
 
-func leapEqualsWalk(t *rapid.T) {
-	s := drawScenario(t)
+func leapEqualsWalk(t *rapid.T) { leapEqualsWalkOf(t, drawScenario(t)) }
+
+func leapEqualsWalkOf(t *rapid.T, s scenario) {
+	t.Helper()
 	leap, err := s.run(false)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ type Engine struct {
 	KVBlocks            int64   // blocks in the pool; 0: unbounded
 	PrefixCaching       bool    // reuse blocks by hash, least recently used out first
 	AsyncScheduling     bool    // a step is planned while the one before it runs: a request joins one step later than it could
+	ReceiveInterval     int     // decode steps between two looks for new requests; 0 or 1: before each step. SGLang's scheduler_recv_interval
 	PriorityQueue       bool    // waiting requests by (priority, arrival) instead of arrival
 	QueueLimit          int     // waiting requests beyond this are rejected; 0: no limit
 	MaxModelLen         int     // longest input + output accepted; 0: what the KV pool holds

@@ -102,7 +102,7 @@ func (d *Deployment) scheduler(s Setup) {
 	}
 	d.Engine = sim.Engine{
 		Policy: sim.Policy(sch.Policy), MaxBatchedTokens: max(sch.MaxBatchedTokens, sch.MaxSequences), MaxSequences: sch.MaxSequences, ChunkedPrefill: sch.ChunkedPrefill,
-		BlockTokens: sch.BlockTokens, AsyncScheduling: sch.AsyncScheduling, KVBlocks: s.KVBlocks,
+		BlockTokens: sch.BlockTokens, AsyncScheduling: sch.AsyncScheduling, ReceiveInterval: sch.ReceiveInterval, KVBlocks: s.KVBlocks,
 	}
 	if w := h.Model.Window; w.Tokens > 0 && h.Model.AttentionLayers() > 0 {
 		d.Engine.WindowTokens, d.Engine.WindowShare = w.Tokens, float64(w.Layers)/float64(h.Model.AttentionLayers())

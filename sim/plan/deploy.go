@@ -185,6 +185,7 @@ func (d *deployment) build(p *planner) error {
 		Policy: sim.Policy(scheduler.Policy), MaxBatchedTokens: orDefault(c.MaxBatchedTokens, scheduler.MaxBatchedTokens),
 		MaxSequences: orDefault(c.MaxSequences, scheduler.MaxSequences), ChunkedPrefill: scheduler.ChunkedPrefill,
 		BlockTokens: scheduler.BlockTokens, PrefixCaching: scheduler.PrefixCaching, AsyncScheduling: scheduler.AsyncScheduling,
+		ReceiveInterval:     orDefault(c.ReceiveInterval, scheduler.ReceiveInterval),
 		Speculative:         sim.Speculative{Draft: c.DraftTokens, Acceptance: c.Acceptance},
 		OverheadTTFTSeconds: d.engine.Host.TTFTSeconds.Value,
 	}

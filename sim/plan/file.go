@@ -106,6 +106,7 @@ type CandidateSection struct {
 	MaxSequences     int              `toml:"max_sequences"`
 	ChunkedPrefill   *bool            `toml:"chunked_prefill"`
 	PrefixCaching    *bool            `toml:"prefix_caching"`
+	ReceiveInterval  int              `toml:"receive_interval"`
 	MaxModelLen      int              `toml:"max_model_len"`
 	MemoryShare      float64          `toml:"memory_share"` // of the chip's memory that the engine may use
 	KVBlocks         int64            `toml:"kv_blocks"`    // as the engine logged them; instead of the memory rule
@@ -299,7 +300,7 @@ func (f *File) check() error {
 		for _, p := range []struct {
 			key string
 			v   int
-		}{{"tensor_parallel", c.TensorParallel}, {"pipeline_parallel", c.PipelineParallel}, {"expert_parallel", c.ExpertParallel}, {"max_batched_tokens", c.MaxBatchedTokens}, {"max_sequences", c.MaxSequences}, {"max_model_len", c.MaxModelLen}, {"draft_tokens", c.DraftTokens}} {
+		}{{"tensor_parallel", c.TensorParallel}, {"pipeline_parallel", c.PipelineParallel}, {"expert_parallel", c.ExpertParallel}, {"max_batched_tokens", c.MaxBatchedTokens}, {"max_sequences", c.MaxSequences}, {"max_model_len", c.MaxModelLen}, {"receive_interval", c.ReceiveInterval}, {"draft_tokens", c.DraftTokens}} {
 			if p.v < 0 {
 				return f.candidateError(i, "%s is %d; a positive number is expected", p.key, p.v)
 			}

@@ -86,7 +86,7 @@ func (d *Deploy) engine(p hardware.EngineProfile, m llm.Architecture) sim.Engine
 	e := sim.Engine{
 		Policy: sim.Policy(sch.Policy), MaxBatchedTokens: sch.MaxBatchedTokens, MaxSequences: sch.MaxSequences,
 		ChunkedPrefill: sch.ChunkedPrefill, BlockTokens: sch.BlockTokens, PrefixCaching: d.PrefixCaching, KVBlocks: d.KVBlocks,
-		AsyncScheduling: sch.AsyncScheduling, OverheadTTFTSeconds: p.Host.TTFTSeconds.Value,
+		AsyncScheduling: sch.AsyncScheduling, ReceiveInterval: d.ReceiveInterval, OverheadTTFTSeconds: p.Host.TTFTSeconds.Value,
 	}
 	if d.Policy != "" {
 		e.Policy = d.Policy

@@ -81,6 +81,9 @@ func inferenceXJob(r *record) (job Job, reason string) {
 		Traffic: closedLoop(c, inferenceXRequests(c), input, output),
 		Rows:    []Row{{ID: id, Regime: regimeOf(c), Measured: r.figures(TTFTMean, "ttft_s", TPOTMean, "tpot_s")}},
 	}
+	if engine == "sglang" && !strings.HasPrefix(r.text("lengths"), "fixed") {
+		job.Deploy.ReceiveInterval = receiveInterval(r.text("model"), r.text("chip"), weights, tp, c)
+	}
 	job.words(r.text("engine"), r.text("version"), r.text("model"), baseName(r.text("model")), string(weights), r.text("chip"), fmt.Sprint("tp", tp))
 	job.Sweep = strings.Join([]string{r.text("engine"), r.text("version"), r.text("model"), string(weights), r.text("moe_quant"), r.text("chip"),
 		fmt.Sprint(tp, pp, ep), r.text("moe_tp"), fmt.Sprint(isl, "x", osl), r.text("sample_set"), r.text("date"), r.text("image")}, "|")

@@ -86,6 +86,7 @@ type Deploy struct {
 	BlockTokens                  int
 	MemoryShare                  float64
 	PrefixCaching                bool
+	ReceiveInterval              int
 	Policy                       sim.Policy
 	PowerLimitWatts              float64
 	library                      *library

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ const (
 // install puts the package and our server into a folder of the user's cache, so that later runs need no network.
 func install(t *testing.T) string {
 	t.Helper()
-	if os.Getenv(enable) == "" {
+	if os.Getenv(enable) == "" && os.Getenv("CI") == "" {
 		t.Skipf("set %s=1 to calibrate against a real engine (needs Node and npm; three to four minutes)", enable)
 	}
 	for _, tool := range []string{"node", "npm"} {
@@ -196,14 +197,17 @@ func measure(t *testing.T, address string) *results.Run {
 		}
 	}
 	plan.Grace = 10
-	plan.Stages = append(plan.Stages, control(0))
+	last := len(plan.Stages) - 1 // the mixed point
+	plan.Stages = slices.Insert(plan.Stages, last, control("before the mixed point"))
+	plan.Stages = slices.Insert(plan.Stages, 1, control("at first"))
+	plan.Stages = append(plan.Stages, control("after the ladder"))
 	for i := range 2 {
 		plan.Stages = append(plan.Stages, bench.StagePlan{
 			Stage: results.Stage{Name: fmt.Sprintf("held-out %d", i+1), Kind: results.KindHeldOut}, Open: true, Seconds: heldOutS, Most: 1000,
 			Later: func(best float64) ([]bench.Job, float64) {
 				return bench.Poisson(1, 0.7*best, heldOutS, jobs("held-out", 1000)), 0.7 * best
 			},
-		}, control(i+1))
+		}, control(fmt.Sprint("after held-out ", i+1)))
 	}
 	r := bench.Runner{Client: client, Budget: limits, Header: results.Run{Tool: "scoville", File: "real engine", Engine: "llama.cpp", EngineVersion: "node-llama-cpp " + npmVersion}}
 	began := time.Now()
@@ -212,7 +216,7 @@ func measure(t *testing.T, address string) *results.Run {
 		t.Fatal(err)
 	}
 	for _, s := range run.Stages {
-		t.Logf("%-14s %5.1f s, concurrency %d, rate %.2f/s", s.Name, s.EndSeconds-s.StartSeconds, s.Concurrency, s.RatePerSecond)
+		t.Logf("%-32s %5.1f s, concurrency %d, rate %.2f/s", s.Name, s.EndSeconds-s.StartSeconds, s.Concurrency, s.RatePerSecond)
 	}
 	if run.Client.Bottleneck != "" {
 		// Calibrate refuses such a run, rightly. Here client and engine share the machine, whatever else runs on it, and the bounds asserted
@@ -228,8 +232,8 @@ func measure(t *testing.T, address string) *results.Run {
 
 // control is the same few requests, one after another, at several times of a run: they tell how the machine's own speed drifts. It is
 // of the kind that isn't fitted.
-func control(i int) bench.StagePlan {
-	s := bench.StagePlan{Stage: results.Stage{Name: fmt.Sprintf("control %d", i), Kind: results.KindWarmup, Concurrency: 1}, Seconds: 10}
+func control(when string) bench.StagePlan {
+	s := bench.StagePlan{Stage: results.Stage{Name: "control "+when, Kind: results.KindWarmup, Concurrency: 1}, Seconds: 10}
 	for range 6 {
 		s.Jobs = append(s.Jobs, bench.Job{Input: 64, Output: 64})
 	}

@@ -233,7 +233,7 @@ func measure(t *testing.T, address string) *results.Run {
 // control is the same few requests, one after another, at several times of a run: they tell how the machine's own speed drifts. It is
 // of the kind that isn't fitted.
 func control(when string) bench.StagePlan {
-	s := bench.StagePlan{Stage: results.Stage{Name: "control "+when, Kind: results.KindWarmup, Concurrency: 1}, Seconds: 10}
+	s := bench.StagePlan{Stage: results.Stage{Name: "control " + when, Kind: results.KindWarmup, Concurrency: 1}, Seconds: 10}
 	for range 6 {
 		s.Jobs = append(s.Jobs, bench.Job{Input: 64, Output: 64})
 	}

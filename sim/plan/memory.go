@@ -35,6 +35,9 @@ func maxTensorParallel(c hardware.Chip) int { return max(c.Link.ScaleUpDomain, c
 // memory sums the fit up for the result.
 func (d *deployment) memory(meanTokens float64) Memory {
 	f := d.fit
+	if f.Cache.BlockTokens == 0 { // a template: nothing was laid out
+		return Memory{ChipBytes: d.chip.Memory.Bytes.Value}
+	}
 	return Memory{
 		ChipBytes: d.chip.Memory.Bytes.Value, WeightBytes: f.Weights, ActivationBytes: f.Activation,
 		ReservedBytes: d.chip.Memory.Bytes.Value - f.Weights - f.Activation - max(0, f.KVBytes), KVBytes: max(0, f.KVBytes),

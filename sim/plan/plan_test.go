@@ -149,6 +149,28 @@ func checkResult(t *testing.T, r *Result) {
 	}
 }
 
+// A what-if template is an infeasible candidate that names its blanks; a chip without a public price is answered in chips only.
+func TestTemplateAndUnpricedCandidates(t *testing.T) {
+	text := strings.Replace(small, `chip = "mi300x"`, `chip = "openai-jalapeno"`, 1) + "[[candidate]]\nchip = \"trainium2\"\n[candidate.cost]\nownership = \"buy\"\n"
+	r, err := Run(context.Background(), mustParse(t, text), Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]Candidate{}
+	for _, c := range r.Candidates {
+		by[c.Chip] = c
+	}
+	if c := by["openai-jalapeno"]; c.Feasible || !strings.Contains(c.Reason, "peak.bf16_flops") {
+		t.Errorf("template: feasible %v, reason %q", c.Feasible, c.Reason)
+	}
+	if c := by["trainium2"]; !c.Feasible || c.Cost != nil || c.Fleet.Chips == 0 || !strings.Contains(strings.Join(c.Warnings, " "), "no cost: ") {
+		t.Errorf("unpriced: feasible %v, %d chips, warnings %q", c.Feasible, c.Fleet.Chips, c.Warnings)
+	}
+	if r.Candidates[0].Chip != "h100-sxm" {
+		t.Errorf("first is %s; what has a price comes first", r.Candidates[0].Chip)
+	}
+}
+
 // sharedFile finds a file of the data folder beside the repository, or skips.
 func sharedFile(t testing.TB, name string) string {
 	t.Helper()

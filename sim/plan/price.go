@@ -64,8 +64,8 @@ func (p *pricing) assumptions(c *CandidateSection, chip *hardware.Chip) (a cost.
 // noPrice says that neither the plan nor the price book has a price: the candidate is answered in chips, without dollars.
 type noPrice struct{ error }
 
-// priceInput turns a sized fleet into what model/cost asks for.
-func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
+// priceInput turns a sized fleet into what model/cost asks for; each is the load one of its replicas holds.
+func (d *deployment) priceInput(t *traffic, c *Candidate, each float64) cost.Input {
 	load := func(qps float64) cost.Load {
 		in := t.summary.MeanInput * qps
 		return cost.Load{RequestsPerSecond: qps, InputTokensPerSecond: in, CachedTokensPerSecond: in * c.Fleet.PrefixHitRate, OutputTokensPerSecond: t.summary.MeanOutput * qps}
@@ -76,7 +76,7 @@ func (d *deployment) priceInput(t *traffic, c *Candidate) cost.Input {
 		SpareChips:        c.Fleet.Chips - c.Fleet.Replicas*c.ChipsPerReplica,
 		NodeOverheadWatts: d.chip.Node.OverheadWatts.Value, OverheadPerWatt: d.chip.Node.OverheadPerWatt.Value,
 		CeilingOutputTokensPerSecond: serving * d.ceiling(t), PrefillShare: c.Fleet.PrefillShare,
-		Mean: load(t.meanQPS), Peak: load(t.peakQPS), Full: load(c.Capacity.Low * serving),
+		Mean: load(t.meanQPS), Peak: load(t.peakQPS), Full: load(each * serving),
 		HourlyMultipliers: t.workload.Arrivals.Hourly,
 	}
 	chips := float64(c.ChipsPerReplica)
@@ -113,7 +113,7 @@ func (p *planner) price(d *deployment, c *Candidate) error {
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
-	in := d.priceInput(p.traffic, c)
+	in := d.priceInput(p.traffic, c, p.perReplica(c))
 	for m := range p.file.growing(a.HorizonMonths) {
 		factor := p.file.Growth.at(m)
 		in.LoadByMonth = append(in.LoadByMonth, factor)

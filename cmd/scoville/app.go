@@ -94,22 +94,23 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 // newApp is the program as the library sees it. A new one is made for each run.
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
-		Name:                 "scoville",
-		Usage:                "how many accelerator chips serve a language model within its SLA, and what a million tokens cost",
-		Version:              version(),
-		Description:          "Exit codes: 0 done, 1 a verdict failed (simulate, gate, validate), 2 bad input, 3 no answer within the limits given, 130 interrupted.\nResults go to stdout; progress, warnings and the log go to stderr. Flags may stand before or after arguments.",
-		Commands:             commands(),
-		Flags:                []cli.Flag{&cli.BoolFlag{Name: "verbose", Usage: "a structured log on stderr, with any command", DisableDefaultText: true}},
-		Suggest:              true,
-		Reader:               stdin,
-		Writer:               stdout,
-		ErrWriter:            stderr,
-		HideHelpCommand:      true,
-		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         usageError,
-		Before:               startLog,
-		Action:               rootAction,
-		EnableBashCompletion: true,
+		Name:                      "scoville",
+		Usage:                     "how many accelerator chips serve a language model within its SLA, and what a million tokens cost",
+		Version:                   version(),
+		Description:               "Exit codes: 0 done, 1 a verdict failed (simulate, gate, validate), 2 bad input, 3 no answer within the limits given, 130 interrupted.\nResults go to stdout; progress, warnings and the log go to stderr. Flags may stand before or after arguments.",
+		Commands:                  commands(),
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "verbose", Usage: "a structured log on stderr, with any command", DisableDefaultText: true}},
+		DisableSliceFlagSeparator: true, // a comma is a part of the value: --set 'explore.chips=["h100-sxm", "h200"]'
+		Suggest:                   true,
+		Reader:                    stdin,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		HideHelpCommand:           true,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              usageError,
+		Before:                    startLog,
+		Action:                    rootAction,
+		EnableBashCompletion:      true,
 	}
 	for _, c := range app.Commands {
 		finish(c, "")

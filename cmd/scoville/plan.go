@@ -26,9 +26,13 @@ sizes the fleet for the peak by simulating it, prices it, prints a ranked table 
 
    scoville plan examples/chat.toml
    scoville plan examples/chat.toml --set workload.peak_qps=80 --set sla.ttft_p99=1
-   scoville plan examples/chat.toml --format json -o none > plan.json`,
-		Flags: append(reportFlags(), formatFlag(), seedFlag(), outFlag("out"), quietFlag(),
-			&cli.StringSliceFlag{Name: "set", Usage: "override a key of the plan: `KEY=VALUE`, candidates by number (candidate.0.chip=h200); repeatable"}),
+   scoville plan examples/chat.toml --format json -o none > plan.json
+
+Turned round: how much load do these chips, this power or this money hold?
+
+   scoville plan examples/chat.toml --chips 64
+   scoville plan examples/chat.toml --power 2MW --budget 5e6`,
+		Flags:  append(append(reportFlags(), formatFlag(), seedFlag(), outFlag("out"), quietFlag(), setFlag()), budgetFlags()...),
 		Action: runPlan,
 	}
 }
@@ -45,6 +49,11 @@ func runPlan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if b, turned, err := budget(c); err != nil {
+		return err
+	} else if turned {
+		return runTurned(c, f, b, form)
+	}
 	out := c.String("o")
 	if out != "none" {
 		if err := checkFolder(out); err != nil {
@@ -57,6 +66,9 @@ func runPlan(c *cli.Context) error {
 	var none *plan.NoAnswer
 	if errors.As(err, &none) && none.Limited {
 		return noAnswer(none)
+	}
+	if err != nil && result != nil && result.Partial {
+		return errors.Join(keepPart(c, out, result, form), err)
 	}
 	if err != nil {
 		return err
@@ -83,7 +95,38 @@ func printPlan(w io.Writer, r *plan.Result, form string) error {
 	if form == "json" {
 		return reports.JSON(w, r)
 	}
-	return reports.Table(w, r)
+	if err := reports.Table(w, r); err != nil {
+		return err
+	}
+	if r.Explored != nil {
+		printExplored(w, r.Explored, exploredRows)
+	}
+	return nil
+}
+
+const exploredRows = 20
+
+// keepPart prints and saves what an interrupted plan has, marked as a part.
+func keepPart(c *cli.Context, dir string, r *plan.Result, form string) error {
+	if form == "json" {
+		if err := reports.JSON(c.App.Writer, r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(c.App.Writer, r.Answer)
+		if r.Explored != nil {
+			printExplored(c.App.Writer, r.Explored, exploredRows)
+		}
+	}
+	if dir == "none" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	saved := filepath.Join(dir, "plan.json")
+	fmt.Fprintf(c.App.ErrWriter, "wrote %s: a part\n", saved)
+	return atomicfile.Write(saved, func(w io.Writer) error { return reports.JSON(w, r) })
 }
 
 // writePlan writes the files of a plan, each whole or not at all: the result, the report, the charts, and what flags ask for.

@@ -29,6 +29,7 @@ func simulateCommand() *cli.Command {
 			&cli.StringFlag{Name: "candidate", Value: "0", Usage: "which candidate: its number from 0, or its name"},
 			&cli.IntFlag{Name: "replicas", Value: 1, Usage: "replicas of the fleet"},
 			&cli.Float64Flag{Name: "rate", Usage: "requests per second offered; default: the plan's peak"},
+			&cli.IntFlag{Name: "concurrency", Usage: "instead of a rate: `N` clients in a closed loop over the fleet, as benchmarks do"},
 			&cli.StringFlag{Name: "requests-csv", Usage: "write one row for each request to `FILE`"},
 		},
 		Action: runSimulate,
@@ -48,7 +49,7 @@ func runSimulate(c *cli.Context) error {
 		return err
 	}
 	s, err := plan.Simulate(c.Context, f, plan.SimulateOptions{
-		Seed: c.Uint64("seed"), Candidate: c.String("candidate"), Replicas: c.Int("replicas"), RequestsPerSecond: c.Float64("rate"), KeepRequests: c.String("requests-csv") != "",
+		Seed: c.Uint64("seed"), Candidate: c.String("candidate"), Replicas: c.Int("replicas"), RequestsPerSecond: c.Float64("rate"), Concurrency: c.Int("concurrency"), KeepRequests: c.String("requests-csv") != "",
 	})
 	if err != nil {
 		return err

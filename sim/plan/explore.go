@@ -115,6 +115,7 @@ type ExploredPoint struct {
 	TTFTSeconds       float64 `json:"ttft_p99_seconds"`
 	E2ESeconds        float64 `json:"e2e_mean_seconds"`
 	PerM              float64 `json:"usd_per_m_tokens_full_load,omitempty"` // input and output together, whole nodes, always at this load
+	NoPrice           string  `json:"no_price,omitempty"`                   // why PerM is missing
 	BindingLimit      string  `json:"binding_limit,omitempty"`
 
 	SpeedFront bool   `json:"speed_front"` // nobody has both more goodput a chip and more interactivity
@@ -363,7 +364,7 @@ func (p *planner) judge(d *deployment, pt *ExploredPoint, j explore.Judged) {
 	pt.OutputPerChip = j.PerChip * p.traffic.summary.MeanOutput
 	pt.Interactivity, pt.TTFTSeconds, pt.E2ESeconds = j.Interactivity, j.TTFT, j.At.E2E.Mean
 	if perM, err := p.priceAtCapacity(d, j); err != nil {
-		pt.Left = "no price: " + err.Error()
+		pt.NoPrice = err.Error()
 	} else {
 		pt.PerM = perM
 	}
@@ -384,7 +385,7 @@ func (p *planner) priceAtCapacity(d *deployment, j explore.Judged) (float64, err
 		Capacity: Capacity{Low: j.Low, Curve: []LoadPoint{loadPoint(j.At, j.Low, 1)}}}
 	t := *p.traffic
 	t.peakQPS, t.meanQPS = j.Low*float64(replicas), j.Low*float64(replicas)
-	in := d.priceInput(&t, c)
+	in := d.priceInput(&t, c, c.Capacity.Low)
 	in.HourlyMultipliers = nil // always at this load
 	r, err := cost.Evaluate(in, a)
 	if err != nil {
@@ -432,11 +433,11 @@ func cheaper(a, b *ExploredPoint) bool {
 	return a.GoodputPerChip > b.GoodputPerChip
 }
 
-// keep chooses the n cheapest to answer in full: first the best of each chip, since chips are what a buyer compares, then the rest.
+// keep chooses the n cheapest to answer in full, those without a price last: first the best of each chip, since chips are what a buyer compares, then the rest.
 func keep(points []ExploredPoint, n int) []int {
 	order := make([]int, 0, len(points))
 	for i := range points {
-		if points[i].Low > 0 && points[i].PerM > 0 {
+		if points[i].Low > 0 {
 			order = append(order, i)
 		}
 	}

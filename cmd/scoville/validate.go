@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 	"scoville/model/atomicfile"
+	"scoville/profiles"
 	"scoville/sim/validate"
 )
 
@@ -26,6 +27,7 @@ func validateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "calibrate", Usage: "also score InferenceX sweeps calibrated on three of their loads (takes minutes)"},
 			&cli.StringFlag{Name: "plots", Usage: "folder for a scatter plot (PNG) of each table and figure"},
 			&cli.StringFlag{Name: "out", Usage: "Markdown report to write, such as docs/accuracy.md"},
+			&cli.StringFlag{Name: "scores", Usage: "TOML of errors by chip, engine and figure to write, such as profiles/accuracy.toml"},
 			&cli.StringFlag{Name: "max-error", Usage: "TOML of [[limit]] entries: table, metric, statistic (mape, median or worst), error"},
 			&cli.StringFlag{Name: "date", Usage: "date to print on the report (default: today)"},
 			&cli.StringFlag{Name: "commit", Usage: "commit to print on the report (default: the one it was built from)"},
@@ -61,6 +63,11 @@ func validateAction(c *cli.Context) error {
 	}
 	if path := c.String("out"); path != "" {
 		if err := writeAccuracy(c, path, report); err != nil {
+			return err
+		}
+	}
+	if path := c.String("scores"); path != "" {
+		if err := writeScores(c, path, report); err != nil {
 			return err
 		}
 	}
@@ -105,26 +112,45 @@ func validateProgress(c *cli.Context) func(done, total int) {
 	}
 }
 
+// validateStamp is the date and commit that reports carry.
+func validateStamp(c *cli.Context) validate.Stamp {
+	s := validate.Stamp{Date: c.String("date"), Commit: c.String("commit"), Command: "scoville validate"}
+	if s.Date == "" {
+		s.Date = time.Now().UTC().Format("2006-01-02")
+	}
+	if s.Commit == "" {
+		s.Commit = version()
+	}
+	return s
+}
+
+func writeScores(c *cli.Context, path string, r *validate.Report) error {
+	vendor := func(name string) string {
+		chip, err := profiles.Chip(name)
+		if err != nil {
+			return "" // a chip of the user's own
+		}
+		return chip.Vendor
+	}
+	var b bytes.Buffer
+	if err := validate.WriteAccuracy(&b, validate.Accuracy(r.Points, vendor, validateStamp(c))); err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(path, b.Bytes())
+}
+
 func writeAccuracy(c *cli.Context, path string, r *validate.Report) error {
-	date := c.String("date")
-	if date == "" {
-		date = time.Now().UTC().Format("2006-01-02")
-	}
-	commit := c.String("commit")
-	if commit == "" {
-		commit = version()
-	}
 	relative := *r
 	relative.Plots = validate.RelativePlots(path, c.String("plots"), r.Plots)
 	var b bytes.Buffer
-	if err := validate.WriteMarkdown(&b, &relative, validate.Stamp{Date: date, Commit: commit, Command: "scoville validate"}); err != nil {
+	if err := validate.WriteMarkdown(&b, &relative, validateStamp(c)); err != nil {
 		return err
 	}
 	return atomicfile.WriteBytes(path, b.Bytes())
 }
 
 func printScores(w io.Writer, r *validate.Report) error {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetTitle("Targets")
 	t.AppendHeader(table.Row{"table", "figure", "statistic", "asked", "reached", "rows", "met"})
 	for _, v := range r.Targets {
@@ -151,19 +177,19 @@ func printScores(w io.Writer, r *validate.Report) error {
 }
 
 func printRest(w io.Writer, r *validate.Report) error {
-	l := table.NewWriter()
+	l := plainTable()
 	l.SetTitle("Other simulators on the same rows")
 	l.AppendHeader(table.Row{"table", "simulator", "figure", "rows", "its mean", "its median", "our mean", "our median"})
 	for _, x := range r.League {
 		l.AppendRow(table.Row{x.Table, x.Simulator, x.Metric, x.N, pct(x.Theirs), pct(x.TheirMedian), pct(x.Ours), pct(x.OurMedian)})
 	}
-	worst := table.NewWriter()
+	worst := plainTable()
 	worst.SetTitle("Worst rows")
 	worst.AppendHeader(table.Row{"table", "row", "figure", "measured", "predicted", "error"})
 	for _, p := range r.Worst {
 		worst.AppendRow(table.Row{p.Table, p.ID, p.Metric, fmt.Sprintf("%.4g", p.Measured), fmt.Sprintf("%.4g", p.Predicted), fmt.Sprintf("%+.0f %%", 100*p.Error())})
 	}
-	skipped := table.NewWriter()
+	skipped := plainTable()
 	skipped.SetTitle("Rows left out")
 	skipped.AppendHeader(table.Row{"table", "rows", "reason"})
 	for _, x := range r.Reasons {
@@ -179,7 +205,7 @@ func printRest(w io.Writer, r *validate.Report) error {
 }
 
 func scoreTable(title string, list []validate.Score) table.Writer {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetTitle(title)
 	t.AppendHeader(table.Row{"table", "group", "figure", "rows", "mean", "median", "p90", "bias", "worst", "within 10 %"})
 	for _, s := range list {

@@ -29,6 +29,7 @@ type Point struct {
 	Load                        float64
 	Metric                      string
 	Measured, Predicted         float64
+	Input, Output               float64 // mean tokens of the run's requests
 }
 
 // Error is the relative error, signed: above zero the prediction is too high.
@@ -139,6 +140,7 @@ func simulate(ctx context.Context, job *Job, s *System, seed uint64, f Factors) 
 
 func compare(job *Job, row *Row, s *System, r *sim.Result) []Point {
 	predicted := observe(job, row, s, r)
+	in, out := meanLengths(r.Records)
 	var points []Point
 	for _, f := range row.Measured {
 		v, ok := predicted[f.Metric]
@@ -148,10 +150,19 @@ func compare(job *Job, row *Row, s *System, r *sim.Result) []Point {
 		points = append(points, Point{
 			Table: job.Table, ID: row.ID, Sweep: job.Sweep, Chip: s.Hardware.Chip.Name, Model: s.Hardware.Model.Name,
 			Engine: s.Hardware.Engine.Name + " " + s.Hardware.Engine.Version, Regime: row.Regime, Tensor: s.Hardware.Split.Tensor,
-			Load: job.Load, Metric: f.Metric, Measured: f.Value, Predicted: v,
+			Load: job.Load, Metric: f.Metric, Measured: f.Value, Predicted: v, Input: in, Output: out,
 		})
 	}
 	return points
+}
+
+func meanLengths(records []sim.Record) (input, output float64) {
+	for i := range records {
+		input += float64(records[i].InputTokens)
+		output += float64(records[i].OutputTokens)
+	}
+	n := max(1, float64(len(records)))
+	return input / n, output / n
 }
 
 func (job *Job) skipAll(reason string) []Skip {

@@ -112,8 +112,7 @@ func fitProfile(c *cli.Context, d *calibrate.Deployment, runs []*results.Run) (*
 }
 
 func printCalibration(w io.Writer, p *calibrate.Profile) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
+	t := plainTable()
 	t.AppendHeader(table.Row{"factor", "value", "95 % interval", "shipped", "what", "told by the data"})
 	for _, e := range p.Estimates {
 		told := "yes"
@@ -134,8 +133,7 @@ func printCalibration(w io.Writer, p *calibrate.Profile) error {
 	r := p.Range
 	fmt.Fprintf(w, "covers inputs of %d to %d tokens, outputs of %d to %d, up to %d requests in flight\n", r.MinInputTokens, r.MaxInputTokens, r.MinOutputTokens, r.MaxOutputTokens, r.MaxConcurrency)
 	if len(p.HeldOut) > 0 {
-		h := table.NewWriter()
-		h.SetStyle(table.StyleLight)
+		h := plainTable()
 		h.AppendHeader(table.Row{"kept back", "metric", "measured", "predicted", "error"})
 		for _, q := range p.HeldOut {
 			h.AppendRow(table.Row{q.Load, q.Metric, fmt.Sprintf("%.4g", q.Measured), fmt.Sprintf("%.4g", q.Predicted), fmt.Sprintf("%+.1f %%", 100*q.Error())})

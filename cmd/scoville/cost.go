@@ -263,7 +263,7 @@ func (p *priced) fromProfile() error {
 }
 
 func printCash(c *cli.Context, r *cost.Result) error {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetOutputMirror(c.App.Writer)
 	head := table.Row{"month", "cash", "cumulative"}
 	for _, p := range r.Components {

@@ -12,10 +12,8 @@ import (
 
 // costTable is a table with numbers to the right.
 func costTable(w io.Writer, numbers ...int) table.Writer {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
 	var columns []table.ColumnConfig
 	for _, n := range numbers {
 		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})

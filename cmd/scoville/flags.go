@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 )
@@ -43,7 +45,7 @@ func format(c *cli.Context, valid ...string) (string, error) {
 func exactArgs(c *cli.Context, names ...string) error {
 	given := c.Args().Slice()
 	if len(given) < len(names) {
-		return fmt.Errorf("%s: %s is missing (see scoville %s --help)", commandName(c), names[len(given)], commandName(c))
+		return fmt.Errorf("%s: %s is missing; usage: scoville %s [flags] %s", commandName(c), names[len(given)], commandName(c), strings.Join(names, " "))
 	}
 	if len(given) > len(names) {
 		return fmt.Errorf("%s: %q is one argument too many (see scoville %s --help)", commandName(c), given[len(names)], commandName(c))
@@ -68,4 +70,12 @@ func printJSON(w io.Writer, v any) error {
 func interactive(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// plainTable is a table in the one look all commands have.
+func plainTable() table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	return t
 }

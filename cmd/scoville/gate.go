@@ -90,8 +90,7 @@ func oneRun(path, stage string) (*results.Run, error) {
 }
 
 func printGate(w io.Writer, rep *gate.Report) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
+	t := plainTable()
 	t.AppendHeader(table.Row{"metric", "rule", "baseline", "new", "worse by", "95 % interval", "verdict"})
 	for _, l := range rep.Lines {
 		t.AppendRow(table.Row{l.Metric, l.Rule, gateFigure(l.Baseline), gateFigure(l.New), gatePercent(l.Change), gateInterval(l.ChangeLow, l.ChangeHi), l.Verdict})

@@ -61,7 +61,7 @@ func modelsList(c *cli.Context) error {
 	if f == "json" {
 		return printJSON(c.App.Writer, rows)
 	}
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetOutputMirror(c.App.Writer)
 	t.AppendHeader(table.Row{"model", "released", "parameters", "active", "layers", "weights", "weights GiB", "KV bytes/token", "context"})
 	for _, r := range rows {
@@ -123,7 +123,7 @@ func modelsShow(c *cli.Context) error {
 }
 
 func printModel(c *cli.Context, d modelDetail) {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetOutputMirror(c.App.Writer)
 	t.SetTitle("%s (%s)", d.Architecture.Name, d.Architecture.Source)
 	row := func(name, format string, args ...any) { t.AppendRow(table.Row{name, fmt.Sprintf(format, args...)}) }

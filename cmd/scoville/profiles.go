@@ -42,10 +42,27 @@ func profilesCommand() *cli.Command {
 	}
 }
 
+// chipRow and engineRow are lines of the list. A chip's unknown figures are 0.
 type chipRow struct {
-	Name, Title, Vendor                  string
-	BF16, FP8, MemoryBytes, Bandwidth, W float64
-	Basis                                string
+	Name                 string  `json:"name"`
+	Title                string  `json:"title"`
+	Vendor               string  `json:"vendor"`
+	BF16                 float64 `json:"bf16_flops"`
+	FP8                  float64 `json:"fp8_flops"`
+	MemoryBytes          float64 `json:"memory_bytes"`
+	MemoryBytesPerSecond float64 `json:"memory_bytes_per_second"`
+	LimitWatts           float64 `json:"limit_watts"`
+	Basis                string  `json:"basis"`
+}
+
+type engineRow struct {
+	Name             string  `json:"name"`
+	Version          string  `json:"version"`
+	Policy           string  `json:"policy"`
+	MaxBatchedTokens int     `json:"max_batched_tokens"`
+	MaxSequences     int     `json:"max_sequences"`
+	MemoryFraction   float64 `json:"memory_fraction"`
+	MemoryRule       string  `json:"memory_rule"`
 }
 
 func profilesList(c *cli.Context) error {
@@ -64,24 +81,36 @@ func profilesList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	engineRows := make([]engineRow, 0, len(engines))
+	for _, p := range engines {
+		engineRows = append(engineRows, engineRow{p.Name, p.Version, p.Scheduler.Policy, p.Scheduler.MaxBatchedTokens, p.Scheduler.MaxSequences, p.Memory.Fraction, p.Memory.Rule})
+	}
 	if f == "json" {
 		return printJSON(c.App.Writer, struct {
-			Chips   []chipRow
-			Engines []hardware.EngineProfile
-		}{chips, engines})
+			Chips   []chipRow   `json:"chips"`
+			Engines []engineRow `json:"engines"`
+		}{chips, engineRows})
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(c.App.Writer)
+	known := func(v float64, format string) string {
+		if v == 0 {
+			return "unknown"
+		}
+		return fmt.Sprintf(format, v)
+	}
+	t := costTable(c.App.Writer, 3, 4, 5, 6, 7)
 	t.AppendHeader(table.Row{"chip", "title", "BF16 TFLOP/s", "FP8", "GB", "TB/s", "W", "basis"})
 	for _, r := range chips {
-		t.AppendRow(table.Row{r.Name, r.Title, r.BF16 / 1e12, r.FP8 / 1e12, fmt.Sprintf("%.0f", r.MemoryBytes/1e9), r.Bandwidth / 1e12, r.W, r.Basis})
+		fp8 := ""
+		if r.FP8 > 0 {
+			fp8 = fmt.Sprintf("%.0f", r.FP8/1e12)
+		}
+		t.AppendRow(table.Row{r.Name, r.Title, known(r.BF16/1e12, "%.0f"), fp8, known(r.MemoryBytes/1e9, "%.0f"), known(r.MemoryBytesPerSecond/1e12, "%.2f"), known(r.LimitWatts, "%.0f"), r.Basis})
 	}
 	t.Render()
-	e := table.NewWriter()
-	e.SetOutputMirror(c.App.Writer)
+	e := costTable(c.App.Writer, 4, 5)
 	e.AppendHeader(table.Row{"engine", "version", "policy", "tokens a step", "sequences", "memory rule"})
-	for _, p := range engines {
-		e.AppendRow(table.Row{p.Name, p.Version, p.Scheduler.Policy, p.Scheduler.MaxBatchedTokens, p.Scheduler.MaxSequences, fmt.Sprintf("%g of %s", p.Memory.Fraction, p.Memory.Rule)})
+	for _, p := range engineRows {
+		e.AppendRow(table.Row{p.Name, p.Version, p.Policy, p.MaxBatchedTokens, p.MaxSequences, fmt.Sprintf("%g of %s", p.MemoryFraction, p.MemoryRule)})
 	}
 	e.Render()
 	return nil

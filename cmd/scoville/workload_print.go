@@ -30,7 +30,7 @@ type usersRow struct {
 }
 
 func newTable(w io.Writer, header ...any) table.Writer {
-	t := table.NewWriter()
+	t := plainTable()
 	t.SetOutputMirror(w)
 	t.AppendHeader(table.Row(header))
 	return t

@@ -154,6 +154,7 @@ func nanos(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 func (f *fleet) startDynamics(cfg *Config) error {
 	f.states = make([]state, len(f.replicas))
 	f.groups = make([]int, len(f.replicas))
+	f.on, f.up = len(f.replicas), len(f.replicas)
 	if a := cfg.Autoscale; a != nil {
 		if a.EverySeconds <= 0 || a.Min < 1 || a.Outstanding <= 0 && len(a.Schedule) == 0 {
 			return fmt.Errorf("fleet.autoscale: a period, at least one replica and a target or a schedule are needed")
@@ -184,6 +185,8 @@ func (f *fleet) exponential(mean float64) int64 {
 // turn puts a replica into a state and tells the router.
 func (f *fleet) turn(i int, s state) {
 	f.account()
+	f.count(f.states[i], -1)
+	f.count(s, 1)
 	f.states[i] = s
 	f.router.available(i, s == serving)
 }
@@ -194,22 +197,23 @@ func (f *fleet) account() {
 	if dt <= 0 {
 		return
 	}
-	on, up := 0, 0
-	for _, s := range f.states {
-		if s == serving {
-			up++
-		}
-		if s != off {
-			on++
-		}
-	}
-	f.report.ReplicaSeconds += dt * float64(on)
-	f.upSeconds += dt * float64(up)
-	if up >= f.cfg.Need {
+	f.report.ReplicaSeconds += dt * float64(f.on)
+	f.upSeconds += dt * float64(f.up)
+	if f.up >= f.cfg.Need {
 		f.enoughSeconds += dt
 	}
-	f.report.MostOn = max(f.report.MostOn, on)
+	f.report.MostOn = max(f.report.MostOn, f.on)
 	f.accounted = f.now
+}
+
+// count keeps how many replicas are powered on and how many serve.
+func (f *fleet) count(s state, n int) {
+	if s == serving {
+		f.up += n
+	}
+	if s != off {
+		f.on += n
+	}
 }
 
 // happen carries out the next event of the fleet.

@@ -89,7 +89,7 @@ type fleet struct {
 	states                   []state
 	groups                   []int // failures that keep a replica down
 	failing                  *random.Stream
-	patience                 int
+	patience, on, up         int
 	accounted                int64
 	upSeconds, enoughSeconds float64
 }

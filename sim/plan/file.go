@@ -72,6 +72,11 @@ type FleetSection struct {
 	WholeNodes          bool    `toml:"whole_nodes"` // buy nodes whole, and use what they hold
 	MaxReplicas         int     `toml:"max_replicas"`
 	RackKilowatts       float64 `toml:"rack_kilowatts"`
+	PrefillShare        float64 `toml:"prefill_share"` // of the replicas that only compute prompts and send their KV cache; 0: none
+	Shed                int     `toml:"shed"`          // requests in flight at a replica from which on further ones are turned away
+	RetryAttempts       int     `toml:"retry_attempts"`
+	RetryBackoffSeconds float64 `toml:"retry_backoff_seconds"`
+	ConfirmYears        float64 `toml:"confirm_years"` // of simulated failures that confirm the availability; 0: 20, negative: none
 }
 
 // GrowthSection asks for the fleet of each month.
@@ -308,6 +313,12 @@ func (f *File) check() error {
 	}
 	if s := f.Fleet.Spares; s < 0 {
 		return f.errorAt("fleet.spares", "is %d; 0 or more is expected", s)
+	}
+	if v := f.Fleet.PrefillShare; v < 0 || v >= 1 {
+		return f.errorAt("fleet.prefill_share", "is %g; a share below 1 such as 0.4 is expected", v)
+	}
+	if f.Fleet.Shed < 0 || f.Fleet.RetryAttempts < 0 || f.Fleet.RetryBackoffSeconds < 0 {
+		return f.errorAt("fleet", "shed, retry_attempts and retry_backoff_seconds must not be negative")
 	}
 	if a := f.Fleet.Availability; a < 0 || a >= 1 {
 		return f.errorAt("fleet.availability", "is %g; a share below 1 such as 0.999 is expected", a)

@@ -46,7 +46,10 @@ func (p *planner) sizeFleet(ctx context.Context, d *deployment, c *Candidate) er
 	}
 	c.Fleet.TTFTQuantiles, c.Fleet.TPOTQuantiles = quantiles(sized.At, sla.TTFT), quantiles(sized.At, sla.TPOT)
 	p.countChips(d, c)
-	return nil
+	if p.file.Fleet.PrefillShare > 0 {
+		c.Fleet.PrefillReplicas = prefillReplicas(p.file.Fleet.PrefillShare, sized.Replicas)
+	}
+	return p.confirm(ctx, d, c)
 }
 
 func (p *planner) routing() fleet.Routing {
@@ -95,7 +98,7 @@ func (p *planner) fleetOnce(ctx context.Context, d *deployment, n, replication i
 	if replication == 0 {
 		cfg.Options.TimelinePoints = timelinePoints
 	}
-	return fleet.Run(ctx, fleet.Config{Replica: cfg, Replicas: n, Routing: p.routing(), Seed: p.options.Seed, Replication: replication}, src)
+	return fleet.Run(ctx, p.fleetConfig(d, cfg, n, replication), src)
 }
 
 const timelinePoints = 240

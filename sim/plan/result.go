@@ -161,12 +161,14 @@ type Fleet struct {
 	Chips                int            `json:"chips"` // spares and whole nodes included
 	Nodes                int            `json:"nodes"`
 	Racks                int            `json:"racks,omitempty"`
-	Availability         float64        `json:"availability,omitempty"` // probability that at least Replicas are up
-	ReplicasBySaturation int            `json:"replicas_by_saturation"` // zero headroom: peak / saturation
-	ReplicasByMemory     int            `json:"replicas_by_memory"`     // minimum that holds the model: 1 where it fits
-	ReplicasByKnee       int            `json:"replicas_by_knee"`       // peak / load one replica holds within the SLA, by division
-	ChipsByMemory        int            `json:"chips_by_memory"`        // the fewest chips of this kind that hold the model and one longest request; 0: none do
-	PeakKilowatts        float64        `json:"peak_kilowatts"`         // at the wall, PUE excluded
+	PrefillReplicas      int            `json:"prefill_replicas,omitempty"`       // of Replicas: those that only compute prompts
+	Availability         float64        `json:"availability,omitempty"`           // probability that at least Replicas are up, by the binomial tail
+	AvailabilitySeen     float64        `json:"availability_simulated,omitempty"` // share of time that they were, with failures simulated
+	ReplicasBySaturation int            `json:"replicas_by_saturation"`           // zero headroom: peak / saturation
+	ReplicasByMemory     int            `json:"replicas_by_memory"`               // minimum that holds the model: 1 where it fits
+	ReplicasByKnee       int            `json:"replicas_by_knee"`                 // peak / load one replica holds within the SLA, by division
+	ChipsByMemory        int            `json:"chips_by_memory"`                  // the fewest chips of this kind that hold the model and one longest request; 0: none do
+	PeakKilowatts        float64        `json:"peak_kilowatts"`                   // at the wall, PUE excluded
 	MeanKilowatts        float64        `json:"mean_kilowatts"`
 	FacilityKilowatts    float64        `json:"facility_kilowatts"` // provisioned, PUE included
 	PrefixHitRate        float64        `json:"prefix_hit_rate"`    // share of input tokens found in the prefix cache, at the peak

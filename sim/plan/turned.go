@@ -151,7 +151,7 @@ func (p *planner) fleetSearch(d *deployment, n int, start float64) capacity.Sear
 			if err != nil {
 				return nil, err
 			}
-			return fleet.Run(ctx, fleet.Config{Replica: d.config, Replicas: n, Routing: p.routing(), Seed: p.options.Seed, Replication: r}, src)
+			return fleet.Run(ctx, p.fleetConfig(d, d.config, n, r), src)
 		}}
 }
 

@@ -326,3 +326,18 @@ func TestDocCommandsAreRead(t *testing.T) {
 		t.Error("go test is taken for a command of the program")
 	}
 }
+
+// TestPlanInReadme parses the plan that the README shows.
+func TestPlanInReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)```toml\n(.*?)```").FindSubmatch(text)
+	if found == nil {
+		t.Fatal("the README shows no plan")
+	}
+	if _, err := plan.Parse("README.md", found[1], nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"scoville/hardware"
 	"scoville/model/fact"
 	"scoville/model/sla"
+	"scoville/profiles"
 	"scoville/sim"
 	"scoville/sim/capacity"
 )
@@ -88,7 +89,7 @@ func (d *deployment) describe(p *planner) *Candidate {
 		Precision:      fmt.Sprintf("%s weights, %s KV", d.model.precision.Weights, d.model.precision.KV),
 		TensorParallel: s.Tensor, PipelineParallel: s.Pipeline, ExpertParallel: s.Expert, ChipsPerReplica: s.Chips(),
 		Memory:   d.memory(p.traffic.summary.MeanInput + p.traffic.summary.MeanOutput),
-		Accuracy: accuracyOf(d, p.traffic),
+		Accuracy: accuracyOf(p.scores, d, p.traffic),
 	}
 	if d.refusal == "" {
 		c.EngineSettings = []Setting{
@@ -276,9 +277,9 @@ func (p *planner) spreadsheet(c *Candidate) {
 }
 
 // accuracyOf says how far predictions of this kind were off on measured runs.
-func accuracyOf(d *deployment, t *traffic) Accuracy {
+func accuracyOf(scores *profiles.Accuracy, d *deployment, t *traffic) Accuracy {
 	if d.calibrated == nil {
-		return Accuracy{Basis: "not calibrated on this machine; docs/accuracy.md holds the scores of shipped profiles on measured runs"}
+		return shippedAccuracy(scores, d, t)
 	}
 	e := d.calibrated.Errors
 	a := Accuracy{Basis: d.calibrated.Basis(), TTFTError: e.TTFT, TPOTError: e.TPOT, ThroughputError: e.Throughput}

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"scoville/model/sla"
+	"scoville/profiles"
 	"scoville/sim"
 	"scoville/sim/capacity"
 )
@@ -40,6 +41,7 @@ type planner struct {
 	model   *served
 	limits  sla.Limits
 	pricing *pricing
+	scores  *profiles.Accuracy // of the shipped profiles
 }
 
 // Run answers a plan. Candidates that can't serve it stay in the result with the reason; when none can, the error is
@@ -129,7 +131,10 @@ func (p *planner) resolve() (err error) {
 	if p.model, err = f.model(); err != nil {
 		return err
 	}
-	p.pricing, err = f.pricing()
+	if p.pricing, err = f.pricing(); err != nil {
+		return err
+	}
+	p.scores, err = profiles.LoadAccuracy()
 	return err
 }
 

@@ -210,3 +210,33 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Two measured loads, and the shipped profile as the prior: predictions of other loads get better, not worse.
+func TestTwoLoadsAlreadyHelp(t *testing.T) {
+	d := h100(t)
+	truth := hardware.Factors{HostStep: 1.8, HostSequence: 1.5, Compute: 1.3, Bandwidth: 1.2, PrefillAttention: 1.4, DecodeAttention: 1.3}.Normal()
+	var fit, rest []Load
+	for _, l := range measured(t, d, truth, 0.01) {
+		if l.Name == "prefill 512" || l.Name == "decode x16" {
+			fit = append(fit, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	f, err := Run(context.Background(), d.Hardware, fit, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var off [2]Errors
+	for i, factors := range []hardware.Factors{{}, f.Factors} {
+		scores, err := Score(context.Background(), factors.Normal(), rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off[i] = errorsOf(scores)
+	}
+	t.Logf("shipped: TTFT %.1f %%, TPOT %.1f %%; two loads fitted: TTFT %.1f %%, TPOT %.1f %%", 100*off[0].TTFT, 100*off[0].TPOT, 100*off[1].TTFT, 100*off[1].TPOT)
+	if off[1].TTFT > off[0].TTFT/2 || off[1].TPOT > off[0].TPOT/2 {
+		t.Error("two measured loads should at least halve the error of the shipped profile here")
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -267,6 +268,15 @@ func jobs(name string, n int) []bench.Job {
 	return out
 }
 
+// busy is the load average of the last minute, the engine's own and the client's included; 0 where it isn't known.
+func busy() float64 {
+	v, err := strconv.ParseFloat(strings.SplitN(loadAverage(), " ", 2)[0], 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -333,6 +343,9 @@ func TestRealEngine(t *testing.T) {
 	t.Logf("drift: the same lone requests took %.2f times as long at the slowest moment as at the fastest", d)
 	if d > steady {
 		t.Skipf("this machine's speed changed by a factor of %.2f during the run: no prediction can be judged on it", d)
+	}
+	if load := busy(); load > float64(runtime.NumCPU())+1 {
+		t.Skipf("load average %.1f on %d cores: other work took turns with the engine, and more so the busier it was", load, runtime.NumCPU())
 	}
 	for m, limit := range map[calibrate.Metric]float64{calibrate.Throughput: 0.3, calibrate.TPOTMean: 1, calibrate.TTFTP50: 2} {
 		for _, r := range p.HeldOut {

@@ -236,7 +236,8 @@ func TestTwoLoadsAlreadyHelp(t *testing.T) {
 		off[i] = errorsOf(scores)
 	}
 	t.Logf("shipped: TTFT %.1f %%, TPOT %.1f %%; two loads fitted: TTFT %.1f %%, TPOT %.1f %%", 100*off[0].TTFT, 100*off[0].TPOT, 100*off[1].TTFT, 100*off[1].TPOT)
-	if off[1].TTFT > off[0].TTFT/2 || off[1].TPOT > off[0].TPOT/2 {
-		t.Error("two measured loads should at least halve the error of the shipped profile here")
+	// One prompt length can't tell what of a first token is arithmetic and what is the host: TTFT gains little.
+	if off[1].TTFT > off[0].TTFT || off[1].TPOT > off[0].TPOT/2 {
+		t.Error("two measured loads should halve the error of TPOT, and not worsen TTFT")
 	}
 }

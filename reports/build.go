@@ -197,6 +197,10 @@ func (b *builder) breaks(c plan.Candidate) string {
 	if holds <= 0 {
 		return ""
 	}
+	if p := b.r.Workload.PeakQPS; holds < p {
+		return b.f("It holds the planned peak of %s requests/s as a fleet: each of its %s replicas alone would hold %s, %s in all, but one finds room for another's burst. How far beyond the peak was not searched.",
+			number(p), count(c.Fleet.Replicas), number(c.Capacity.Low), number(holds))
+	}
 	s := b.f("It breaks at about %s requests/s (%s replicas × %s)", number(holds), count(c.Fleet.Replicas), number(c.Capacity.Low))
 	if p := b.r.Workload.PeakQPS; p > 0 {
 		s += b.f(", %s of the planned peak", percent(holds/p))

@@ -41,6 +41,7 @@ func chineseAnswer() map[string]string {
 		"; the simulated fleet needs %s more.":                         "；仿真的集群还需多 %s 块。",
 		"; the simulated fleet needs %s fewer.":                        "；仿真的集群可少 %s 块。",
 		"; the simulated fleet needs as many.":                         "；仿真的集群需要同样多。",
+		"It holds the planned peak of %s requests/s as a fleet: each of its %s replicas alone would hold %s, %s in all, but one finds room for another's burst. How far beyond the peak was not searched.": "作为集群可承载计划峰值 %s 请求/秒：%s 个副本单独各可承载 %s，合计 %s，但一个副本的突发可由其他副本分担。峰值之上的余量未搜索。",
 		"It breaks at about %s requests/s (%s replicas × %s)":                                               "约在 %s 请求/秒时失效（%s 个副本 × %s）",
 		", %s of the planned peak":                                                                          "，为计划峰值的 %s",
 		"; with the growth planned, in month %s.":                                                           "；按计划增长，在第 %s 个月。",

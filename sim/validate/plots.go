@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -18,14 +19,14 @@ import (
 	"scoville/model/atomicfile"
 )
 
-// Plots draws predicted against measured, one PNG for each table and figure, coloured by chip, and returns the files.
+// Plots draws predicted against measured, one PNG for each figure that a target is set on, coloured by chip, and returns the files.
 func Plots(dir string, points []Point) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	var files []string
 	for _, s := range Scores(points, ByTable) {
-		if s.Metric == Overloaded || s.N < 2 {
+		if s.Metric == Overloaded || s.N < 2 || !targeted(s.Table, s.Metric) {
 			continue
 		}
 		var group []Point
@@ -45,6 +46,10 @@ func Plots(dir string, points []Point) ([]string, error) {
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+func targeted(table, metric string) bool {
+	return slices.ContainsFunc(Targets(), func(t Target) bool { return t.Table == table && t.Metric == metric })
 }
 
 // palette is Okabe and Ito's, told apart by the colour-blind.

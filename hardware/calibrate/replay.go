@@ -46,6 +46,7 @@ type replay struct {
 	think    int64 // ns between an answer and the next request of that client
 	next     int
 	ready    []int64 // times at which a place became free, sorted
+	last     int64   // arrival of the last request taken
 }
 
 func newReplay(requests []workload.Request, clients int, think int64) *replay {
@@ -82,7 +83,8 @@ func (r *closedReplay) Peek() (int64, bool) {
 	case r.next < r.clients:
 		return r.requests[r.next].ArrivalNanoseconds, true
 	case len(r.ready) > 0:
-		return r.ready[0], true
+		// A place may become free before the last of the first clients has started; arrivals stay in order all the same.
+		return max(r.ready[0], r.last), true
 	}
 	return 0, false
 }
@@ -95,6 +97,7 @@ func (r *closedReplay) Next(q *workload.Request) bool {
 	}
 	*q = r.requests[r.next]
 	q.ArrivalNanoseconds = at
+	r.last = at
 	if r.next >= r.clients {
 		r.ready = r.ready[1:]
 	}

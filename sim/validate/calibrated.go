@@ -100,7 +100,9 @@ func calibratedSweep(ctx context.Context, sweep []*Job, seed uint64) (plain, smo
 	}
 	left := map[string][]float64{}
 	for _, r := range f.Residuals {
-		left[string(r.Metric)] = append(left[string(r.Metric)], math.Log(r.Predicted/r.Measured))
+		// A residual beyond three standard errors is an outlier to the fit, and no trend to follow.
+		most := 3 * r.Sigma
+		left[string(r.Metric)] = append(left[string(r.Metric)], math.Max(-most, math.Min(most, math.Log(r.Predicted/r.Measured))))
 	}
 	for i, l := range loads {
 		if slices.Contains(anchors, i) {

@@ -25,7 +25,7 @@ func validateCommand() *cli.Command {
 			&cli.StringFlag{Name: "data", Value: "../shared/data/measured", Usage: "folder of measured tables"},
 			&cli.StringSliceFlag{Name: "table", Usage: "run only this table; may be repeated"},
 			&cli.BoolFlag{Name: "calibrate", Usage: "also score InferenceX sweeps calibrated on three of their loads (takes minutes)"},
-			&cli.StringFlag{Name: "plots", Usage: "folder for a scatter plot (PNG) of each table and figure"},
+			&cli.StringFlag{Name: "plots", Usage: "folder for a scatter plot (PNG) of each figure that a target is set on"},
 			&cli.StringFlag{Name: "out", Usage: "Markdown report to write, such as docs/accuracy.md"},
 			&cli.StringFlag{Name: "scores", Usage: "TOML of errors by chip, engine and figure to write, such as profiles/accuracy.toml"},
 			&cli.StringFlag{Name: "max-error", Usage: "TOML of [[limit]] entries: table, metric, statistic (mape, median or worst), error"},

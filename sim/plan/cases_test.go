@@ -111,6 +111,9 @@ func TestMinimumFitAndLoadAreShownApart(t *testing.T) {
 // llm-d autoscaling issue 1500: with 16 requests at once on a replica and long prompts, requests queued and were dropped at 16 % use of
 // the KV cache, where a measure of memory saw headroom. What binds is named, and the fleet passes whichever it is.
 func TestKVUseIsNotLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation")
+	}
 	for _, c := range []struct {
 		input, output, sequences int
 		want                     string
@@ -191,6 +194,9 @@ func (s *single) Err() error { return nil }
 // A tutorial of another simulator concludes from 5 s of traffic that 8 H100 serve 200 requests/s of Qwen3-14B (512 in, 512 out, p99 of
 // TTFT 500 ms); its own longer runs queue for a minute. The fleet answered here is stable, and 100,000 more requests change nothing.
 func TestAnswerHoldsForAHundredThousandMoreRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation")
+	}
 	f := casePlan(t, 200, 512, 512, "qwen3-14b", "ttft_p99 = 0.5", `chip = "h100-sxm"`)
 	a := answer(t, f)
 	n := a.Fleet.Replicas

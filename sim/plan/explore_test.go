@@ -34,6 +34,9 @@ keep = 2
 `
 
 func TestExplore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation")
+	}
 	var texts [2][]byte
 	for i := range texts {
 		r, err := Run(context.Background(), mustParse(t, exploring), Options{Seed: 5})

@@ -8,7 +8,10 @@ import (
 
 // Spares for an availability are confirmed by simulating failures.
 func TestAvailabilityIsConfirmed(t *testing.T) {
-	f := mustParse(t, small, "fleet.availability=0.999", "fleet.failures_per_chip_year=2.0", "fleet.repair_hours=72", "workload.peak_qps=300", "fleet.confirm_years=60")
+	if testing.Short() {
+		t.Skip("seconds of simulation")
+	}
+	f := mustParse(t, small, "fleet.availability=0.999", "fleet.failures_per_chip_year=2.0", "fleet.repair_hours=72", "workload.peak_qps=300")
 	f.Candidates = f.Candidates[:1]
 	r, err := Run(context.Background(), f, Options{Seed: 1})
 	if err != nil {
@@ -26,6 +29,9 @@ func TestAvailabilityIsConfirmed(t *testing.T) {
 
 // Prompts apart: the fleet is sized as a whole, and decoding isn't held up by prompts.
 func TestPrefillApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation")
+	}
 	f := mustParse(t, small, "fleet.prefill_share=0.5", "workload.peak_qps=100")
 	f.Candidates = f.Candidates[:1]
 	r, err := Run(context.Background(), f, Options{Seed: 1})

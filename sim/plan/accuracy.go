@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"scoville/profiles"
@@ -15,8 +16,9 @@ func shippedAccuracy(scores *profiles.Accuracy, d *deployment, t *traffic) Accur
 		return Accuracy{Basis: uncalibrated}
 	}
 	a := Accuracy{Basis: uncalibrated + "; the shipped profiles", InsideRange: true}
-	var tables, outside []string
-	last := -1
+	var tables []string
+	input, output := covered{math.Inf(1), 0}, covered{math.Inf(1), 0}
+	last, here := -1, false
 	for _, m := range []struct {
 		name, title string
 		into        *float64
@@ -34,10 +36,9 @@ func shippedAccuracy(scores *profiles.Accuracy, d *deployment, t *traffic) Accur
 		for _, name := range s.Tables {
 			tables = appendNew(tables, name)
 		}
-		for _, o := range outsideOf(&s, scope, t) {
-			outside = appendNew(outside, o)
-		}
 		if scope <= profiles.SameChip {
+			here = true
+			input, output = input.with(s.Input), output.with(s.Output)
 			for _, p := range s.Points {
 				a.Points = append(a.Points, AccuracyPoint{Metric: m.name, Label: p.Label, Measured: p.Measured, Predicted: p.Predicted})
 			}
@@ -47,6 +48,11 @@ func shippedAccuracy(scores *profiles.Accuracy, d *deployment, t *traffic) Accur
 		return Accuracy{Basis: uncalibrated + "; no measured run of this chip"}
 	}
 	a.Basis = strings.TrimSuffix(a.Basis, ",") + fmt.Sprintf("; measured tables %s; scored %s, all in docs/accuracy.md", strings.Join(tables, ", "), scores.Date)
+	if !here {
+		a.Basis, a.InsideRange = "no measured run of this chip; "+a.Basis, false
+		return a
+	}
+	outside := append(input.beyond("prompts", t.summary.MeanInput), output.beyond("answers", t.summary.MeanOutput)...)
 	if a.InsideRange = len(outside) == 0; !a.InsideRange {
 		a.Basis += ". Outside what was measured: " + strings.Join(outside, "; ")
 	}
@@ -60,27 +66,23 @@ func scopeWords(scope int, d *deployment) string {
 	case profiles.SameChip:
 		return fmt.Sprintf(" on unseen runs of %s with other engines (none with %s):", d.chip.Name, d.engine.Name)
 	case profiles.SameMaker:
-		return fmt.Sprintf(" (no measured run of this chip, %s) on unseen runs of other %s chips:", d.chip.Name, d.chip.Vendor)
+		return fmt.Sprintf(" on unseen runs of other %s chips:", d.chip.Vendor)
 	}
-	return fmt.Sprintf(" (no measured run of this chip, %s) on unseen runs of all chips:", d.chip.Name)
+	return " on unseen runs of all chips:"
 }
 
-// outsideOf is what of the plan's traffic lies beyond the runs scored.
-func outsideOf(s *profiles.AccuracyScore, scope int, t *traffic) []string {
-	if scope > profiles.SameChip {
-		return []string{"this chip"}
+// covered is the least and the largest mean length of the runs scored.
+type covered [2]float64
+
+func (c covered) with(other [2]float64) covered {
+	return covered{math.Min(c[0], other[0]), math.Max(c[1], other[1])}
+}
+
+func (c covered) beyond(what string, mean float64) []string {
+	if mean >= c[0] && mean <= c[1] {
+		return nil
 	}
-	var out []string
-	for _, x := range []struct {
-		name    string
-		mean    float64
-		covered [2]float64
-	}{{"prompts", t.summary.MeanInput, s.Input}, {"answers", t.summary.MeanOutput, s.Output}} {
-		if x.mean < x.covered[0] || x.mean > x.covered[1] {
-			out = append(out, fmt.Sprintf("%s of %.0f tokens (measured: %.0f to %.0f)", x.name, x.mean, x.covered[0], x.covered[1]))
-		}
-	}
-	return out
+	return []string{fmt.Sprintf("%s of %.0f tokens (measured: %.0f to %.0f)", what, mean, c[0], c[1])}
 }
 
 func appendNew(list []string, s string) []string {

@@ -29,8 +29,8 @@ func TestShippedAccuracyFallsBack(t *testing.T) {
 		{"chip and engine", "a1", "A", "vllm", 500, 0.2, true, 2, "on unseen runs of a1 with vllm: TTFT off by 10 %", "no measured run"},
 		{"lengths beyond", "a1", "A", "vllm", 5000, 0.2, false, 2, "prompts of 5000 tokens (measured: 100 to 1000)", "answers"},
 		{"chip with other engines", "a1", "A", "tensorrt-llm", 500, 0.35, true, 3, "other engines (none with tensorrt-llm)", "no measured run"},
-		{"vendor", "a2", "A", "vllm", 500, 0.35, false, 0, "no measured run of this chip, a2) on unseen runs of other A chips", "all chips"},
-		{"all", "c1", "C", "vllm", 500, 0.68, false, 0, "no measured run of this chip, c1) on unseen runs of all chips", "other C chips"},
+		{"vendor", "a2", "A", "vllm", 500, 0.35, false, 0, "no measured run of this chip; not calibrated on this machine; the shipped profiles on unseen runs of other A chips", "all chips"},
+		{"all", "c1", "C", "vllm", 500, 0.68, false, 0, "no measured run of this chip; not calibrated on this machine; the shipped profiles on unseen runs of all chips", "other C chips"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &deployment{chip: hardware.Chip{Name: c.chip, Vendor: c.vendor}, engine: hardware.EngineProfile{Name: c.engine}}

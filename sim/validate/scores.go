@@ -36,8 +36,8 @@ func nearLimit(p *Point) bool {
 	return p.Table == "mlperf_inference_llm" && (p.Metric == TTFTMean || p.Metric == TPOTMean)
 }
 
-// Accuracy sums up the rows by chip, engine and metric. Where a chip and engine have rows in a table that some target is set on, the
-// tables of engines too old for a profile of their own are left out.
+// Accuracy sums up the rows by chip, engine and metric. Where a chip has rows in a table that some target is set on, the tables
+// without one, of engines too old for a profile of their own, are left out.
 func Accuracy(points []Point, vendor func(chip string) string, stamp Stamp) *profiles.Accuracy {
 	current := map[string]bool{}
 	for _, t := range Targets() {
@@ -45,6 +45,7 @@ func Accuracy(points []Point, vendor func(chip string) string, stamp Stamp) *pro
 	}
 	type key struct{ chip, engine, metric string }
 	groups, old := map[key][]Point{}, map[key][]Point{}
+	recent := map[[2]string]bool{}
 	var keys []key
 	for _, p := range points {
 		m := accuracyMetric(p.Metric)
@@ -58,6 +59,7 @@ func Accuracy(points []Point, vendor func(chip string) string, stamp Stamp) *pro
 		}
 		if current[p.Table] {
 			groups[k] = append(groups[k], p)
+			recent[[2]string{k.chip, k.metric}] = true
 		} else {
 			old[k] = append(old[k], p)
 		}
@@ -69,8 +71,11 @@ func Accuracy(points []Point, vendor func(chip string) string, stamp Stamp) *pro
 	out := &profiles.Accuracy{Date: stamp.Date, Commit: stamp.Commit}
 	for _, k := range keys {
 		list := groups[k]
-		if len(list) == 0 {
+		if len(list) == 0 && !recent[[2]string{k.chip, k.metric}] {
 			list = old[k]
+		}
+		if len(list) == 0 {
+			continue
 		}
 		s := accuracyScore(list)
 		s.Chip, s.Vendor, s.Engine, s.Metric = k.chip, vendor(k.chip), k.engine, k.metric

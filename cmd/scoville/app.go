@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -80,7 +81,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "scoville: %v\n", err)
+	fmt.Fprintf(stderr, "scoville: %s\n", readable(err.Error()))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
@@ -89,6 +90,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		return coded.code
 	}
 	return exitBadInput
+}
+
+// readable cuts the middle out of a message that quotes pages of a broken input.
+func readable(message string) string {
+	const most = 1500
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most-300], "") + " ... " + strings.ToValidUTF8(message[len(message)-300:], "")
 }
 
 // newApp is the program as the library sees it. A new one is made for each run.

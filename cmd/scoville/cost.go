@@ -80,13 +80,17 @@ func costAction(c *cli.Context) error {
 	if file.Hosted != nil {
 		return fmt.Errorf("cost: a hosted price list has no cost of its own; compare it with a fleet by scoville breakeven")
 	}
+	place := "cost"
+	if name := c.Args().First(); name != "" {
+		place = name
+	}
 	p, err := completeCost(file, filepath.Dir(c.Args().First()))
 	if err != nil {
-		return fmt.Errorf("cost: %w", err)
+		return fmt.Errorf("%s: %w", place, err)
 	}
 	r, err := cost.Evaluate(p.input, p.costs)
 	if err != nil {
-		return fmt.Errorf("cost: %w", err)
+		return fmt.Errorf("%s: %w", place, err)
 	}
 	switch f {
 	case "json":

@@ -43,12 +43,12 @@ func workloadMetrics(c *cli.Context) error {
 	var text []byte
 	if workloadErr == nil {
 		if text, err = w.TOML(); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", o.Source, err)
 		}
 	}
 	if path := c.String("o"); path != "" {
 		if workloadErr != nil {
-			return workloadErr
+			return fmt.Errorf("%s: %w", o.Source, workloadErr)
 		}
 		if err := atomicfile.WriteBytes(path, text); err != nil {
 			return err

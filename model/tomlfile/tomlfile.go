@@ -57,8 +57,8 @@ func ReadFile(path string, v any) error {
 
 // Decode decodes data into v; name is used in errors. Unknown keys are errors.
 func Decode(name string, data []byte, v any) error {
-	if len(data) > MaxBytes {
-		return &Error{File: name, Problem: fmt.Sprintf("file is %d bytes; at most %d are read", len(data), MaxBytes)}
+	if err := checkLimits(name, data); err != nil {
+		return err
 	}
 	md, err := toml.Decode(string(data), v)
 	if err != nil {
@@ -82,8 +82,8 @@ func Decode(name string, data []byte, v any) error {
 // Tree decodes data into nested maps, without a check of its keys.
 func Tree(name string, data []byte) (map[string]any, error) {
 	var tree map[string]any
-	if len(data) > MaxBytes {
-		return nil, &Error{File: name, Problem: fmt.Sprintf("file is %d bytes; at most %d are read", len(data), MaxBytes)}
+	if err := checkLimits(name, data); err != nil {
+		return nil, err
 	}
 	if _, err := toml.Decode(string(data), &tree); err != nil {
 		return nil, decodeError(name, err)

@@ -59,6 +59,15 @@ func (s *Sweep) writePictures(store *Store) ([]string, error) {
 	return written, nil
 }
 
+// checkHeatmap refuses a choice that can't be drawn before any point has run.
+func (s *Sweep) checkHeatmap() error {
+	if _, _, _, err := s.heatAxes(); err != nil || s.File.Heatmap.Value == "" {
+		return err
+	}
+	_, err := s.numeric(s.File.Heatmap.Value)
+	return err
+}
+
 // numeric finds a column of numbers.
 func (s *Sweep) numeric(name string) (func(r row) any, error) {
 	var names []string

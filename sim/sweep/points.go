@@ -72,7 +72,7 @@ func Load(path, program string) (*Sweep, error) {
 			s.Points = append(s.Points, p)
 		}
 	}
-	return s, nil
+	return s, s.checkHeatmap()
 }
 
 // parse reads the plan of a point.

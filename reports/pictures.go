@@ -80,9 +80,7 @@ func hasLatency(p plan.LoadPoint) bool {
 // have no latency; the loads they lie at are shaded.
 func (b *builder) latencyPicture(c plan.Candidate, name string) (Picture, bool) {
 	shown, limits := limitsOf(b.r, name)
-	for _, p := range []string{"p50", "p99"} {
-		shown = append(shown, p)
-	}
+	shown = append(shown, "p50", "p99")
 	sort.Strings(shown)
 	l := chart.Lines{
 		X: chart.Axis{Label: b.t("offered load, requests/s per replica")},

@@ -68,7 +68,6 @@ type poisson struct {
 	n, max           int64
 	clock            float64
 	arrivals, length *random.Stream
-	constant         bool // lengths
 }
 
 func newPoisson(rate, meanIn, meanOut float64, n int64, seed uint64, replication int) *poisson {

@@ -92,13 +92,22 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return exitBadInput
 }
 
-// readable cuts the middle out of a message that quotes pages of a broken input.
+// readable puts a message on one line and cuts the middle out of one that quotes pages of a broken input.
 func readable(message string) string {
 	const most = 1500
+	message = strings.ReplaceAll(strings.TrimSpace(message), "\n", "; ")
 	if len(message) <= most {
 		return message
 	}
 	return strings.ToValidUTF8(message[:most-300], "") + " ... " + strings.ToValidUTF8(message[len(message)-300:], "")
+}
+
+// inFile names the file in an error that does not.
+func inFile(path string, err error) error {
+	if err == nil || strings.Contains(err.Error(), path) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // newApp is the program as the library sees it. A new one is made for each run.

@@ -70,6 +70,9 @@ func runPlan(c *cli.Context) error {
 	if err != nil && result != nil && result.Partial {
 		return errors.Join(keepPart(c, out, result, form), err)
 	}
+	if err != nil && none == nil {
+		return inFile(c.Args().First(), err)
+	}
 	if err != nil {
 		return err
 	}

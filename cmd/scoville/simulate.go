@@ -52,7 +52,7 @@ func runSimulate(c *cli.Context) error {
 		Seed: c.Uint64("seed"), Candidate: c.String("candidate"), Replicas: c.Int("replicas"), RequestsPerSecond: c.Float64("rate"), Concurrency: c.Int("concurrency"), KeepRequests: c.String("requests-csv") != "",
 	})
 	if err != nil {
-		return err
+		return inFile(c.Args().First(), err)
 	}
 	if path := c.String("requests-csv"); path != "" {
 		if err := atomicfile.Write(path, func(w io.Writer) error { return writeRequests(w, s.Runs[0].Records) }); err != nil {

@@ -147,13 +147,11 @@ func (d *deployment) resolve(f *File) (err error) {
 	}
 	name, version, _ := strings.Cut(c.Engine, " ")
 	if name == "" {
-		name = defaultEngineOf(d.chip)
+		name = defaultEngine
 	}
 	d.engine, err = profiles.Engine(name, version)
 	return err
 }
-
-func defaultEngineOf(hardware.Chip) string { return defaultEngine }
 
 func (d *deployment) defaultName() string {
 	n := d.chip.Name

@@ -308,11 +308,7 @@ func (p *planner) toExplore(d *deployment, name string) explore.Deployment {
 			if p.traffic.isTrace {
 				requests = 0
 			}
-			src, err := p.traffic.source(rate, p.options.Seed, replication, requests)
-			if err != nil {
-				return nil, err
-			}
-			return sim.Run(ctx, d.config, src)
+			return p.replica(ctx, d.config, rate, replication, requests)
 		},
 	}
 }

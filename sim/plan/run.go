@@ -267,11 +267,16 @@ func orDefault(v, otherwise int) int {
 
 // one runs a single replica.
 func (p *planner) one(ctx context.Context, d *deployment, rate float64, replication int) (*sim.Result, error) {
-	src, err := p.traffic.source(rate, p.options.Seed, replication, p.requests(0))
+	return p.replica(ctx, d.config, rate, replication, p.requests(0))
+}
+
+// replica runs one replica of a configuration for so many requests.
+func (p *planner) replica(ctx context.Context, cfg sim.Config, rate float64, replication int, requests int64) (*sim.Result, error) {
+	src, err := p.traffic.source(rate, p.options.Seed, replication, requests)
 	if err != nil {
 		return nil, err
 	}
-	return sim.Run(ctx, d.config, src)
+	return sim.Run(ctx, cfg, src)
 }
 
 // curveShares are the loads of the latency curve, over the capacity found.
@@ -308,11 +313,7 @@ func (p *planner) saturated(ctx context.Context, d *deployment, rate float64) (*
 	if n > 0 {
 		n = max(n, int64(batchesToSaturate*d.fullBatch(p.traffic.summary.MeanInput+p.traffic.summary.MeanOutput)))
 	}
-	src, err := p.traffic.source(rate, p.options.Seed, 0, n)
-	if err != nil {
-		return nil, err
-	}
-	return sim.Run(ctx, d.config, src)
+	return p.replica(ctx, d.config, rate, 0, n)
 }
 
 // batchesToSaturate is how many full batches of requests a saturated run has at least.

@@ -55,11 +55,7 @@ func (p *planner) surface(ctx context.Context, d *deployment, c *Candidate) (*un
 			quick.Steps = faster{d.steps, k}
 			a, err := capacity.Find(ctx, capacity.Search{
 				Probe: func(ctx context.Context, rate float64, r int) (*sim.Result, error) {
-					src, err := p.traffic.source(rate, p.options.Seed, r, p.requests(0))
-					if err != nil {
-						return nil, err
-					}
-					return sim.Run(ctx, quick, src)
+					return p.replica(ctx, quick, rate, r, p.requests(0))
 				},
 				Start: c.Capacity.RequestsPerSecond * k, Replications: 1,
 			})
@@ -75,6 +71,10 @@ func (p *planner) surface(ctx context.Context, d *deployment, c *Candidate) (*un
 
 // study fills tornado, Monte Carlo and the comparison for the feasible candidates.
 func (p *planner) study(ctx context.Context, out *Result, deployments []*deployment) error {
+	draws := orDefault(p.file.Search.MonteCarlo, defaultDraws)
+	if draws < 0 {
+		return nil
+	}
 	var candidates []uncertainty.Candidate
 	var feasible []*deployment
 	variables := append([]uncertainty.Variable(nil), p.file.Uncertainty...)
@@ -93,8 +93,7 @@ func (p *planner) study(ctx context.Context, out *Result, deployments []*deploym
 			variables = append(variables, d.usualSpreads()...)
 		}
 	}
-	draws := orDefault(p.file.Search.MonteCarlo, defaultDraws)
-	if len(feasible) == 0 || draws < 0 {
+	if len(feasible) == 0 {
 		return nil
 	}
 	if len(p.file.Uncertainty) == 0 {
